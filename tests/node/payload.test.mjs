@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expected, payload, randoms, VIEWS } from "./setup.mjs";
 
+const { eachEdge } = await import(`${VIEWS}/edges.js`);
+const { Selection } = await import(`${VIEWS}/selection.js`);
 const { HALF, halfBits, parse, unpack } = await import(`${VIEWS}/payload.js`);
 
 /** Numbers with NaN as null, as in JSON. */
@@ -51,6 +53,20 @@ test("a mask and the vectors are those of the trace", () => {
     heads.flat().forEach((vector, number) => {
       assert.deepEqual([...attention.vector(name, 3 * expected.tokens.length + number)], vector, name);
     });
+  }
+});
+
+test("numbers that are no weights have their signs, in the matrix as in the lines", () => {
+  const { encoder } = parse(payload("numbers")).attentions;
+  const selection = new Selection({ encoder }, {});
+  for (const [head, rows] of expected.numbers.entries()) {
+    const field = encoder.field(0, head, "weights");
+    assert.deepEqual([...field.data], rows.flat());
+    assert.equal(field.signed, true);
+    const [found, largest] = [[], Math.max(...rows.flat().map(Math.abs))];
+    eachEdge(selection, head, (query, key, weight, isNegative) => found.push([query, key, weight * largest * (isNegative ? -1 : 1)]));
+    const present = rows.flatMap((row, query) => row.map((number, key) => [query, key, number])).filter(([, , number]) => number);
+    assert.deepEqual(found, present);
   }
 });
 

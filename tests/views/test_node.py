@@ -24,8 +24,10 @@ from made_traces import (
 from transformer_viz.analysis import distribution, possible
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
+from transformer_viz.pictures.arrays import payload_of_attentions
 from transformer_viz.pictures.compared import compared_payload
 from transformer_viz.pictures.figures.theme import DIVERGING, SEQUENTIAL
+from transformer_viz.values.attention_arrays import read_kinds
 from transformer_viz.values.comparison import compare
 from transformer_viz.values.tensors import weights_only
 from transformer_viz.values.trace import Trace
@@ -42,6 +44,9 @@ USUAL = {
     "cross": [[None] * 3] * 3,
 }
 """Kind of attention -> usual role of each head and its share, by layer."""
+
+NUMBERS = [[[0.5, -2.0], [0.0, 1.0]], [[0.25, 0.5], [0.0, -0.125]]]
+"""One layer with a head of gradients, and another; halves hold them exactly."""
 
 OTHER_TOKENS = ["t0", "t1", "t3", "x", "t5", "t6", "new"]
 ALIGNED = [(0, 0), (1, 1), (2, None), (3, 2), (4, 3), (5, 4), (6, 5), (None, 6)]
@@ -210,7 +215,13 @@ def payloads(tmp_path_factory):
     (folder / "evidence.bin").write_bytes(packed(made["masked"], evidence={"encoder": evidence()}))
     sides = compared()
     (folder / "compared.bin").write_bytes(compared_payload(compare(*sides), Words("en")))
-    facts = expected(made) | {"compared": {"places": ALIGNED, "fields": compared_fields(*sides)}}
+    found = read_kinds(np.array(NUMBERS), ["a", "b"], signed=True)
+    (folder / "numbers.bin").write_bytes(payload_of_attentions(found, Words("en"), "", signed=True))
+    facts = (
+        expected(made)
+        | {"numbers": NUMBERS}
+        | {"compared": {"places": ALIGNED, "fields": compared_fields(*sides)}}
+    )
     facts["sampling"] = sampled()
     (folder / "expected.json").write_text(json.dumps(facts))
     return folder

@@ -35,6 +35,19 @@ def compared_payload(
     Raises:
         ValueError: If the models differ in their kinds of attention, layers or heads.
     """
+    shown = compared_attentions(comparison, words, acts)
+    around = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header() if lesson else None}
+    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), **around)
+
+
+def compared_attentions(
+    comparison: Comparison, words: Words, acts: dict[str, Any] | None = None
+) -> dict[str, views.AttentionPayload]:
+    """Return what the views show of each kind of attention, by kind; arguments as for `compared_payload`.
+
+    Raises:
+        ValueError: If the models differ in their kinds of attention, layers or heads.
+    """
     moved, shown = comparison.moved, {}
     text, target = aligned_labels(comparison)
     for kind, (before, after) in comparison.sides().items():
@@ -60,8 +73,7 @@ def compared_payload(
             places=(places[0], places[1]),
             has_edges=True,
         )
-    around = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header() if lesson else None}
-    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), **around)
+    return shown
 
 
 def aligned_labels(comparison: Comparison) -> tuple[list[str], list[str]]:

@@ -1,6 +1,6 @@
 // The texts of a lens: titles, tooltips and names of choices.
 
-import { headsByRole, placeOf } from "./order.js";
+import { headsByRole, layerNumber, placeOf } from "./order.js";
 import { fill } from "./text.js";
 
 /** @import {Attention, Words} from "./payload.js" */
@@ -17,7 +17,7 @@ const thousands = (/** @type {number} */ number) => number.toLocaleString();
  * @param {{layer: number, head: number}} place
  */
 export function headTitle(attention, { layer, head }) {
-  return fill(attention.headTitle, { layer: layer + 1, head: head + 1 });
+  return fill(attention.headTitle, { layer: layerNumber(attention, layer), head: head + 1 });
 }
 
 /**
@@ -28,7 +28,7 @@ export function headTitle(attention, { layer, head }) {
  */
 export function headName(attention, number) {
   const { layer, head } = placeOf(attention, number);
-  return `L${layer + 1} H${head + 1}`;
+  return `L${layerNumber(attention, layer)} H${head + 1}`;
 }
 
 /**
@@ -70,7 +70,7 @@ export function titlesOf(selection, words, { count, of }) {
  */
 function linesTitle(attention, { layer, head, shown }, words) {
   if (shown.size === 1 && shown.has(head)) return headTitle(attention, { layer, head });
-  return fill(words.lines_title, { layer: layer + 1, heads: numbersOf(attention, shown) });
+  return fill(words.lines_title, { layer: layerNumber(attention, layer), heads: numbersOf(attention, shown) });
 }
 
 /**

@@ -184,6 +184,7 @@ export class Controls {
     const value = this.menu("value", values.map((name) => [name, words.values[name]]));
     if (attention.lacking) value.append(element("p", { className: "lacking", textContent: words[attention.lacking] }));
     if (state.value !== "weights") return [value];
+    if (attention.areNumbers) return [value];
     return [value, this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]])];
   }
 

@@ -4,7 +4,7 @@ import { HALF, halfBits } from "./payload.js";
 
 /** @import {Selection} from "./selection.js" */
 
-/** @typedef {(query: number, key: number, weight: number) => void} Visit */
+/** @typedef {(query: number, key: number, weight: number, isNegative: boolean) => void} Visit */
 
 /**
  * The strongest edges.
@@ -34,7 +34,7 @@ export function eachEdge(selection, head, visit) {
   const least = Math.max(selection.threshold(), LEAST_WEIGHT);
   const { query, key } = selection.focus();
   const passes = selection.passes();
-  const field = state.value === "norms" ? attention.field(state.layer, head, state.value) : null;
+  const field = state.value === "norms" || attention.areNumbers ? attention.field(state.layer, head, state.value) : null;
   const bits = attention.bits(state.layer, head);
   const enough = halfBits(least);
   const top = field ? field.largest || 1 : 1;
@@ -42,8 +42,9 @@ export function eachEdge(selection, head, visit) {
   for (let q = query ?? 0; q < (query === null ? queries : query + 1); q++) {
     for (let k = firstKey, cell = q * keys + firstKey; k < endKey; k++, cell++) {
       if (!field && bits[cell] < enough) continue;
-      const weight = field ? field.data[cell] / top : HALF[bits[cell]];
-      if (weight >= least && passes(q, k)) visit(q, k, weight);
+      const number = field ? field.data[cell] / top : HALF[bits[cell]];
+      const weight = Math.abs(number);
+      if (weight >= least && passes(q, k)) visit(q, k, weight, number < 0);
     }
   }
 }

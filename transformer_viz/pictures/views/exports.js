@@ -1,6 +1,7 @@
 // Exports: the picture as PNG or SVG, and the selected head as CSV.
 
 import { headTitle } from "./captions.js";
+import { layerNumber } from "./order.js";
 import { save, SAVED } from "./saving.js";
 import { csvOf } from "./scene.js";
 
@@ -35,9 +36,10 @@ const DIGITS = 4; // significant digits; half precision has no more
  * @param {FileKind} kind
  */
 export async function download(host, kind) {
-  const { view, layer, head, kind: of, value } = host.selection.state;
+  const { attention, state } = host.selection;
+  const { view, layer, head, kind: of, value } = state;
   const shown = view === "all" ? "matrix" : view;
-  const name = `${host.model()}-${of}-layer${layer + 1}-head${head + 1}-${kind === "csv" ? value : shown}.${kind}`;
+  const name = `${host.model()}-${of}-layer${layerNumber(attention, layer)}-head${head + 1}-${kind === "csv" ? value : shown}.${kind}`;
   if (kind === "csv") return save(new Blob([csvOf(host.scene(), DIGITS)], { type: "text/csv" }), name);
   const { background, text: colour, font } = host.theme();
   const titles = titlesOf(host, shown);

@@ -1,7 +1,7 @@
 // All heads of one kind of attention as thumbnails: a row for each layer, or sorted by a figure.
 
 import { layoutOf, LETTERS, LINE, neighbour } from "./layout.js";
-import { placeOf } from "./order.js";
+import { layerNumber, placeOf } from "./order.js";
 import { newRuler } from "./pen.js";
 import { canvasOf, thumbnailsOf } from "./thumbnails.js";
 
@@ -145,7 +145,7 @@ function drawNumbers(pen, { attention, state }, theme, { placed, side, tall }) {
   }
   for (let layer = 0; layer < attention.layers; layer++) {
     const y = placed[layer * attention.heads].corner[1] + tall / 2;
-    write(pen, theme, String(layer + 1), 8, y, layer === state.layer);
+    write(pen, theme, String(layerNumber(attention, layer)), 8, y, layer === state.layer);
   }
 }
 

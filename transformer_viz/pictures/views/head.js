@@ -25,7 +25,7 @@ const MARGINS = 2; // rows that the labels of the columns and the scale take
  */
 export function sceneOf({ attention, state }, words, { ramps }, tall, value = state.value) {
   const { data, largest, signed } = attention.field(state.layer, state.head, value);
-  const isWeight = value === "weights" || value === "before";
+  const isWeight = (value === "weights" || value === "before") && !attention.areNumbers;
   const limit = isWeight ? limitOf(attention, state) : value === "change" ? Math.max(largest, LEAST_CHANGE) : largest;
   const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
   const ticks = value === "change" ? pointsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];

@@ -4,7 +4,7 @@ import { button } from "./buttons.js";
 import { figuresText, headTitle, saying } from "./captions.js";
 import { element } from "./element.js";
 import { HeadButton, shapeOf } from "./headbutton.js";
-import { placeOf } from "./order.js";
+import { layerNumber, placeOf } from "./order.js";
 import { contextOf } from "./pen.js";
 import { fill } from "./text.js";
 import { thumbnailsOf } from "./thumbnails.js";
@@ -148,7 +148,7 @@ export class Heads {
   }
 
   /** @param {Attention} attention @param {Arranged} arranged @param {boolean} switched @param {boolean} titled */
-  card({ kind, layers, heads, name }, { across, named }, switched, titled) {
+  card({ kind, layers, heads, name, numbers }, { across, named }, switched, titled) {
     const made = element("section", { className: titled ? "card" : "card plain" });
     made.dataset.kind = kind;
     if (titled) made.append(element("h3", { textContent: name }));
@@ -157,7 +157,7 @@ export class Heads {
       row.style.gridTemplateColumns = `repeat(${across}, var(--side))`;
       const buttons = Array.from({ length: heads }, (_, head) => this.head(kind, layer * heads + head, { named, switched }));
       row.append(...buttons.map((each) => each.element));
-      const number = element("span", { className: "layer", textContent: fill(this.host.words().layer, { layer: layer + 1 }) });
+      const number = element("span", { className: "layer", textContent: fill(this.host.words().layer, { layer: layerNumber({ numbers }, layer) }) });
       made.append(...(layers > 1 ? [number, row] : [row]));
     }
     return made;

@@ -1,5 +1,6 @@
 // A layer as lines between two columns of tokens: queries on the left, keys on the right, a colour for each head.
 
+import { css } from "./colour.js";
 import { eachEdge, limitOf, strongestOf } from "./edges.js";
 import { newRuler } from "./pen.js";
 import { NOTHING } from "./selection.js";
@@ -139,28 +140,41 @@ const lettersOf = (row) => Math.min(16, Math.max(PIXELS, 0.26 * row));
  * @param {Layout} layout
  * @param {Limit} limit
  */
-function drawEdges(pen, selection, { heads }, layout, limit) {
+function drawEdges(pen, selection, look, layout, limit) {
   const size = selection.state.projected ? "projected" : "usual";
   const widest = limit.count > MANY ? 1 : WIDEST; // without a GPU, lines wider than 1 pixel take 8 times as long
   const isStrong = strongestOf(limit);
   const most = Math.max(THINNEST[size], Math.min(widest, SHARE[size] * Math.min(layout.row, layout.keyRow)));
   for (const head of selection.state.shown) {
     /** @type {number[][]} */
-    const shades = Array.from({ length: SHADES }, () => []);
-    eachEdge(selection, head, (query, key, weight) => {
+    const shades = Array.from({ length: 2 * SHADES }, () => []); // those of negative numbers come last
+    eachEdge(selection, head, (query, key, weight, isNegative) => {
       if (!isStrong(weight)) return;
-      shades[Math.min(SHADES - 1, Math.floor((weight / limit.strongest) * SHADES))].push(query, key);
+      const shade = Math.min(SHADES - 1, Math.floor((weight / limit.strongest) * SHADES));
+      shades[shade + (isNegative ? SHADES : 0)].push(query, key);
     });
-    pen.strokeStyle = heads[head % heads.length];
-    shades.forEach((edges, shade) => {
+    shades.forEach((edges, number) => {
       if (!edges.length) return;
-      const share = (shade + 0.5) / SHADES;
+      const share = ((number % SHADES) + 0.5) / SHADES;
+      pen.strokeStyle = colourOf(selection.attention, look, head, number >= SHADES);
       pen.globalAlpha = FAINTEST[size] + (STRONGEST - FAINTEST[size]) * share ** 0.8;
       pen.lineWidth = Math.max(THINNEST[size], most * share);
       drawShade(pen, edges, layout);
     });
   }
   pen.globalAlpha = 1;
+}
+
+/**
+ * Return the colour of a head's lines, or, if there are negative numbers, that of their sign.
+ *
+ * @param {Attention} attention
+ * @param {Look} look
+ * @param {number} head
+ * @param {boolean} isNegative
+ */
+function colourOf({ signed }, { heads, ramps }, head, isNegative) {
+  return signed ? css(ramps.diverging[isNegative ? 0 : 255]) : heads[head % heads.length];
 }
 
 /**
@@ -221,7 +235,7 @@ function drawTokens(pen, tokens, x, align, highlighted, theme, layout, row) {
  * @param {number} width
  * @param {number} strongest
  */
-function drawTexts(pen, { queryTitle }, words, theme, layout, width, strongest) {
+function drawTexts(pen, { queryTitle, areNumbers }, words, theme, layout, width, strongest) {
   pen.font = `${PIXELS - 1}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textAlign = "left";
@@ -229,6 +243,6 @@ function drawTexts(pen, { queryTitle }, words, theme, layout, width, strongest) 
   pen.textAlign = "right";
   pen.fillText(fitted(pen, words.key, width * 0.48), width, 12);
   pen.textAlign = "center";
-  const text = strongest ? fill(words.strongest, { weight: strongest.toPrecision(3) }) : words.no_line;
+  const text = areNumbers && strongest ? "" : strongest ? fill(words.strongest, { weight: strongest.toPrecision(3) }) : words.no_line;
   pen.fillText(fitted(pen, text, width), (layout.left + layout.right) / 2, layout.height - 8);
 }

@@ -11,6 +11,14 @@
 export const placeOf = ({ heads }, number) => ({ layer: Math.floor(number / heads), head: number % heads });
 
 /**
+ * Return the number of a layer, from 1: its own if some are left out.
+ *
+ * @param {{numbers?: number[] | null}} attention
+ * @param {number} layer
+ */
+export const layerNumber = ({ numbers }, layer) => numbers?.[layer] ?? layer + 1;
+
+/**
  * Return the heads in the order of a figure, the largest first; without it, by layer.
  *
  * @param {Attention} attention

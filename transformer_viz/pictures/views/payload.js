@@ -36,6 +36,9 @@
  * @property {[layer: number, head: number]} opening The head that is shown first.
  * @property {number} layers
  * @property {number} heads
+ * @property {number[] | null} [numbers] Of the layers, from 1, as the model counts them; null: none is left out.
+ * @property {boolean} [areNumbers] Whether the weights are no weights but any numbers.
+ * @property {boolean} [signed] Whether some of these are negative.
  * @property {number} queries
  * @property {number} keys
  * @property {Partial<Record<VectorName, number>>} sizes Dimension of each vector.
@@ -276,7 +279,7 @@ function attentionOf({ arrays, ...facts }, array) {
       data[cell] = number;
       if (Math.abs(number) > largest) largest = Math.abs(number);
     }
-    return { layer, head, data, largest, signed: source === scores };
+    return { layer, head, data, largest, signed: source === scores || facts.signed === true };
   }
 
   return {

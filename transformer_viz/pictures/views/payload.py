@@ -1,7 +1,8 @@
 """The binary payload of the attention views: a JSON header, then arrays."""
 
 import json
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -37,6 +38,10 @@ QUERY_INPUT = {
 
 RESIDUAL = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"}
 """Kind of attention -> field of a block with the residual stream before it."""
+
+
+OF_NO_LAYER = ("token", "position", "bias")
+"""Vectors that all layers share."""
 
 
 class Evidence(NamedTuple):
@@ -81,6 +86,8 @@ class AttentionPayload(NamedTuple):
         has_edges: Whether a cell is an edge of the model, that can be cut.
         covered: Layer, head and row, 0-based, whose weights are not shown yet; None: all are.
         cap: `score_cap` of the model.
+        signed: Whether the weights are no weights but any numbers, coloured around zero if some are negative.
+        numbers: Numbers of the layers, 1-based, if some are left out; None: all are there.
     """
 
     found: Attentions
@@ -102,6 +109,31 @@ class AttentionPayload(NamedTuple):
     has_edges: bool = False
     covered: tuple[int, int, int] | None = None
     cap: float | None = None
+    signed: bool = False
+    numbers: tuple[int, ...] | None = None
+
+    def number(self, layer: int) -> int:
+        """Return the number of a layer, 1-based."""
+        return self.numbers[layer] if self.numbers else layer + 1
+
+    def of_layers(self, layers: Sequence[int]) -> Self:
+        """Return a copy with some of the layers, 0-based and in ascending order, which keep their numbers."""
+        where = list(layers)
+        first = where.index(self.opening[0]) if self.opening[0] in where else 0
+        return self._replace(
+            found=_of_layers(self.found, where),
+            metrics={name: values[where] for name, values in self.metrics.items()},
+            roles=[self.roles[layer] for layer in where],
+            captions=[self.captions[layer] for layer in where],
+            vectors={
+                name: array if name in OF_NO_LAYER else array[where] for name, array in self.vectors.items()
+            },
+            evidence=self.evidence and self.evidence._replace(numbers=self.evidence.numbers[:, where]),
+            shares=self.shares and [self.shares[layer] for layer in where],
+            opening=(first, self.opening[1]),
+            before=self.before and _of_layers(self.before, where),
+            numbers=tuple(layer + 1 for layer in where),
+        )
 
 
 def payload_bytes(
@@ -190,7 +222,7 @@ def _attention(kind, shown, arrays):
         described["beforeMask"] = arrays.add(before_mask, np.uint8)
     facts = {}
     if found.layers[0].scores is None:
-        facts["lacking"] = "only_weights"
+        facts |= {} if shown.signed else {"lacking": "only_weights"}
     elif weights.size > MAX_SCORES:
         facts["lacking"] = "no_scores"
     else:
@@ -228,6 +260,9 @@ def _attention(kind, shown, arrays):
         "maskLayers": mask.shape[0],
         "maskHeads": mask.shape[1],
         "cap": shown.cap,
+        "areNumbers": shown.signed,
+        "signed": shown.signed and bool((weights < 0).any()),
+        "numbers": shown.numbers,
         "hasEdges": shown.has_edges,
         "covered": shown.covered,
         "queryTokens": [*map(visible, rows)],
@@ -241,9 +276,16 @@ def _attention(kind, shown, arrays):
     }
 
 
+def _of_layers(found, layers):
+    mask = found.mask if len(found.mask) == 1 else found.mask[layers]
+    return found._replace(layers=[found.layers[layer] for layer in layers], mask=mask)
+
+
 def _weights(found):
     """Return the weights of all layers, converted layer by layer: float16 (layer, head, query, key)."""
-    return np.stack([np.nan_to_num(layer.weights).astype(np.float16) for layer in found.layers])
+    return np.stack(
+        [np.nan_to_num(layer.weights).clip(-LARGEST, LARGEST).astype(np.float16) for layer in found.layers]
+    )
 
 
 class Arrays:

@@ -28,7 +28,7 @@ export function thumbnailsOf() {
     if (from[0] === attention && from[1] === ramps) return drawn;
     const { layers, heads } = attention;
     const places = Array.from({ length: layers * heads }, (_, i) => ({ layer: Math.floor(i / heads), head: i % heads }));
-    const draw = attention.isCompared ? changesOf(attention, ramps.diverging) : shownWith(attention, ramps.sequential);
+    const draw = drawerOf(attention, ramps);
     drawn = places.map(({ layer, head }) => draw(layer, head));
     from = [attention, ramps];
     return drawn;
@@ -36,6 +36,14 @@ export function thumbnailsOf() {
 }
 
 /** @typedef {(layer: number, head: number) => ImageData} Draw */
+
+/** @param {Attention} attention @param {Look["ramps"]} ramps */
+function drawerOf(attention, { sequential, diverging }) {
+  if (attention.isCompared) return changesOf(attention, diverging);
+  if (!attention.areNumbers) return shownWith(attention, sequential);
+  const table = attention.signed ? diverging : sequential;
+  return strongestWith(attention, "weights", table, attention.signed === true, (layer, head) => attention.field(layer, head, "weights").largest);
+}
 
 /**
  * Return a function that returns a head's weights as an image, each head with a scale of its own.
@@ -63,16 +71,31 @@ function shownWith(attention, table) {
  * @returns {Draw}
  */
 function changesOf(attention, table) {
-  const { rows, columns } = sizeOf(attention);
-  const { layers, heads, queries, keys } = attention;
-  const column = Uint16Array.from({ length: keys }, (_, key) => Math.floor((key * columns) / keys));
+  const { layers, heads } = attention;
   let limit = LEAST_LIMIT;
   for (let layer = 0; layer < layers; layer++) {
     for (let head = 0; head < heads; head++) limit = Math.max(limit, attention.field(layer, head, "change").largest);
   }
+  return strongestWith(attention, "change", table, true, () => limit);
+}
+
+/**
+ * Return a function that returns a head's numbers as an image: in each pixel the one that is furthest from 0.
+ *
+ * @param {Attention} attention
+ * @param {"weights" | "change"} value
+ * @param {Uint32Array} table
+ * @param {boolean} signed
+ * @param {(layer: number, head: number) => number} limitOf
+ * @returns {Draw}
+ */
+function strongestWith(attention, value, table, signed, limitOf) {
+  const { rows, columns } = sizeOf(attention);
+  const { queries, keys } = attention;
+  const column = Uint16Array.from({ length: keys }, (_, key) => Math.floor((key * columns) / keys));
   return (layer, head) => {
     const strongest = new Float32Array(rows * columns);
-    const { data } = attention.field(layer, head, "change");
+    const { data } = attention.field(layer, head, value);
     for (let query = 0, cell = 0; query < queries; query++) {
       const row = Math.floor((query * rows) / queries) * columns;
       for (let key = 0; key < keys; key++, cell++) {
@@ -80,7 +103,8 @@ function changesOf(attention, table) {
         if (Math.abs(data[cell]) > Math.abs(strongest[pixel])) strongest[pixel] = data[cell];
       }
     }
-    return imageOf(columns, rows, (pixel) => table[entry(strongest[pixel], limit, true)]);
+    const limit = limitOf(layer, head);
+    return imageOf(columns, rows, (pixel) => table[entry(strongest[pixel], limit, signed)]);
   };
 }
 
