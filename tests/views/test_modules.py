@@ -81,6 +81,7 @@ def test_the_same_module_has_one_address_wherever_it_is_imported():
         "paint",
         "candidates",
         "looked",
+        "direction",
         "sampling",
         "sliders",
         "maptable",

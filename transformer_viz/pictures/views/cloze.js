@@ -1,5 +1,6 @@
 // A text in which a press on a token hides it behind [MASK], and another brings it back.
 
+import { layOut } from "./direction.js";
 import { element } from "./element.js";
 
 /** @import {Component} from "./streamlit.js" */
@@ -20,10 +21,13 @@ import { element } from "./element.js";
 export default function ({ data, parentElement, setTriggerValue }) {
   const row = parentElement.querySelector(".cloze") ?? element("div", { className: "cloze", role: "group" });
   if (!row.isConnected) parentElement.querySelector("div")?.append(row);
-  const focused = [...row.children].findIndex((button) => button.matches(":focus"));
+  const focused = [...row.querySelectorAll("button")].findIndex((button) => button.matches(":focus"));
   row.ariaLabel = data.label;
-  row.replaceChildren(
-    ...data.parts.map((part) => {
+  const texts = data.parts.map((part) => (typeof part === "string" ? part : part.word));
+  layOut(
+    row,
+    texts,
+    data.parts.map((part) => {
       if (typeof part === "string") return part;
       const { word, place, hidden, help } = part;
       const button = element("button", { textContent: word, title: help, ariaPressed: `${hidden}`, disabled: !help });

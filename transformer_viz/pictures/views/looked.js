@@ -1,6 +1,7 @@
 // Where a model looked at one step: the tokens it could read, tinted by the weight of one head or the mean of all.
 
 import { weightLimit } from "./colour.js";
+import { layOut } from "./direction.js";
 import { element } from "./element.js";
 import { contextOf } from "./pen.js";
 import { fill } from "./text.js";
@@ -66,7 +67,7 @@ export class LookedAt {
     );
     const weights = layer < 0 ? mean(looked) : weightsOf(looked, layer, head);
     this.said.textContent = layer < 0 ? this.labels.mean_said : fill(this.labels.head, { layer: layer + 1, head: head + 1 });
-    this.text.replaceChildren(...tinted(looked.tokens, weights));
+    layOut(this.text, looked.tokens, tinted(looked.tokens, weights));
     this.reveal(weights.indexOf(Math.max(...weights)));
     this.grid.ariaLabel = this.labels.heads;
     const choose = (/** @type {[number, number] | null} */ place) => () => (this.chosen[this.kind] = place);
@@ -93,8 +94,8 @@ export class LookedAt {
    */
   reveal(key) {
     const { text } = this;
-    const token = text.children[key];
-    if (token instanceof HTMLElement) text.scrollTop = token.offsetTop - text.clientHeight / 2;
+    const token = text.querySelectorAll("span")[key];
+    if (token) text.scrollTop = token.offsetTop - text.clientHeight / 2;
     if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
     else text.removeAttribute("tabindex");
   }
