@@ -544,6 +544,20 @@ def test_tokens_are_shown_as_a_person_reads_them(tokens, expected):
     assert readable_tokens(tokens) == expected
 
 
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [
+        (["Ġun", "believ", "able", "Ġfilm", "s", "!"], [[0, 3, "unbelievable"], [3, 5, "films"]]),
+        (["[CLS]", "酒", "店", "很", "好", "[SEP]"], [[1, 3, "酒店"]]),
+        (["a", "-", "b"], []),
+    ],
+)
+def test_the_words_of_several_tokens_are_known(tokens, words):
+    given = {"self": read([weights(len(tokens), len(tokens))], tokens)}
+    [facts] = header(given, "en")["attentions"]
+    assert facts["queryWords"] == facts["keyWords"] == words
+
+
 def test_a_page_opens_on_the_clearest_head_and_says_what_it_does():
     given = layers()
     given[1][0, 2] = 0.96 * np.eye(5, k=-1) + 0.01

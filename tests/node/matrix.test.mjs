@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { elements, filled, randoms, texts, THEME, VIEWS } from "./setup.mjs";
 
 const { css, entry, ramp } = await import(`${VIEWS}/colour.js`);
-const { written } = await import(`${VIEWS}/labels.js`);
+const { labelled, written } = await import(`${VIEWS}/labels.js`);
 const { matrix, NOTHING } = await import(`${VIEWS}/matrix.js`);
 const { boxOf, paint } = await import(`${VIEWS}/paint.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
@@ -162,6 +162,18 @@ test("every nth label is written, and none that would cover the highlighted one"
     indices.slice(1).forEach((index, n) => assert.ok(index - indices[n] >= near));
     for (const index of indices) assert.ok(index + 0.5 >= first && index + 0.5 <= first + count);
   }
+});
+
+test("where tokens have no room, words have labels, and none covers another or the highlighted one", () => {
+  const labels = [..."这家酒店服务很好"];
+  const words = [[2, 4, "酒店"], [4, 6, "服务"], [6, 8, "很好"]];
+  const read = (...rest) => labelled(labels, words, ...rest).map(({ text }) => text);
+  assert.deepEqual(read([0, 8], 1, null, 0.9), labels);
+  assert.deepEqual(read([0, 8], 2, null, 1.5), ["这", "酒店", "服务", "很好"]);
+  assert.deepEqual(read([0, 8], 3, null, 3), ["这", "服务"]);
+  assert.deepEqual(read([0, 8], 2, 3, 1.5), ["店", "这", "家", "服务", "很好"].filter((text) => text !== "家"));
+  const [{ index, isHighlighted }, ...others] = labelled(labels, words, [2, 6], 2, 3, 1.5);
+  assert.deepEqual([index, isHighlighted, others.map(({ index }) => index)], [3, true, [4.5, 6.5]]);
 });
 
 test("the highlighted row and column are framed where they are in view", () => {

@@ -80,6 +80,15 @@ test("names give way to cells: of twenty tokens all have a label", () => {
   }
 });
 
+test("a few long names among short ones turn none", () => {
+  const tiltOf = (columns) => place(sceneOf(columns.length, "好", "bounded", { columns, tall: 600 }), new Ruler(), 700).tilt;
+  const text = Array(24).fill("好");
+  assert.equal(tiltOf(text), 0);
+  assert.equal(tiltOf(text.with(5, "[UNK]")), 0);
+  assert.equal(tiltOf(text.with(5, "[UNK]").with(6, "[UNK]")) > 0, true); // they would cover each other
+  assert.equal(tiltOf(text.map((each, i) => (i % 2 ? "[UNK]" : each))) > 0, true);
+});
+
 test("short names lie flat and long ones stand upright", () => {
   const tilt = (token, size) => place(sceneOf(size, token, "square", { columns: Array(size).fill(token) }), new Ruler(), 332).tilt;
   assert.equal(tilt("好", 18), 0);

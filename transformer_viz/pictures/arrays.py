@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from transformer_viz.analysis import Role
+from transformer_viz.analysis import Role, word_of_token
 from transformer_viz.language import Problem, Words, joined
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import HeadsInText, captions_of, role_name, role_order
 from transformer_viz.pictures.evidence import evidence_of
-from transformer_viz.pictures.labels import shown_tokens
+from transformer_viz.pictures.labels import shown_tokens, words_of
 from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.text.byte_level import with_characters
+from transformer_viz.text.kinds import is_continued
+from transformer_viz.text.segmentation import CHINESE, chinese_words
 from transformer_viz.values.attention_arrays import is_causal, rest_of
 from transformer_viz.values.patterns import possible_patterns
 from transformer_viz.values.tensors import Attentions
@@ -146,8 +148,21 @@ def _payload(kind, found, words, **described):
         head_title=words("heads.title", layer="{layer}", head="{head}"),
         vectors={},
         sentences=(np.zeros(len(rows), int), np.zeros(len(columns), int)),
+        words=(_words(rows), _words(columns)),
         **described,
     )
+
+
+def _words(tokens):
+    """Return the words of several tokens, as `words_of` does: sub-words, and characters of Chinese words."""
+    pieces = [token[1:] if is_continued(token) else token for token in tokens]
+    text, offsets = "", []
+    for before, token, piece in zip(["", *tokens], tokens, pieces, strict=False):
+        is_apart = not is_continued(token) and not (CHINESE.match(piece) and CHINESE.match(before))
+        text += " " * is_apart
+        offsets.append((len(text), len(text) + len(piece)))
+        text += piece
+    return words_of(pieces, word_of_token(text, offsets, chinese_words(text)))
 
 
 def _with_readable_tokens(found):

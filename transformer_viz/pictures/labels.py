@@ -41,6 +41,19 @@ def shown_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
     return tuple(map(visible, shown_pieces(tokens)))
 
 
+def words_of(texts: Sequence[str], words: np.ndarray) -> list[tuple[int, int, str]]:
+    """Return the words of several tokens: (first token, the one behind the last, the word as typed).
+
+    Args:
+        texts: Typed text of each token.
+        words: int (token,): number of the word of each token.
+    """
+    begins = np.flatnonzero(np.diff(words, prepend=-1))
+    ends = np.append(begins[1:], len(words))
+    places = zip(begins.tolist(), ends.tolist(), strict=True)
+    return [(begin, end, visible("".join(texts[begin:end]))) for begin, end in places if end - begin > 1]
+
+
 def as_shown(trace: Trace) -> Trace:
     """Return a trace whose tokens have no marks of sub-words, to be read by people."""
     tokens, target = shown_tokens(trace.tokens), shown_tokens(trace.target_tokens)

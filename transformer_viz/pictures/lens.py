@@ -26,7 +26,7 @@ from transformer_viz.pictures.captions import (
 )
 from transformer_viz.pictures.effects import effect_texts
 from transformer_viz.pictures.evidence import evidence_of, evidence_title
-from transformer_viz.pictures.labels import axis_labels
+from transformer_viz.pictures.labels import axis_labels, words_of
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.parameters import parameters_of
@@ -184,6 +184,10 @@ def described(
             vectors={} if looks or projected is None else views.vectors_of(trace, kind, projected.get(kind)),
             later=projected is None and not looks and look.found.layers[0].query is not None,
             sentences=(look.rows.sentences, look.columns.sentences),
+            words=(
+                words_of(look.rows.texts, look.rows.words),
+                words_of(look.columns.texts, look.columns.words),
+            ),
             evidence=evidence_of(words, heads, measured),
             shares=None if usual is None else share_texts(usual),
             opening=heads.clearest if head_roles is None else head_roles.opening(kind),

@@ -103,6 +103,11 @@ def shown_piece(token: str, spaced: bool) -> str:
     return _continued(token) if spaced and token not in SPECIAL else token
 
 
+def is_continued(shown: str) -> bool:
+    """Return whether a display form is that of a token that continues a word: it has a hyphen in front."""
+    return len(shown) > 1 and shown[0] == "-" and shown[1].isalnum()
+
+
 def _begins(before):
     """Return whether a word begins after a token, wherever spaces are."""
     return before.endswith("\n") or (is_special(before) and before not in UNKNOWN and before not in MASKS)

@@ -33,6 +33,8 @@ export function sceneOf({ attention, state }, words, { ramps }, tall, value = st
     key: `${attention.kind}/${attention.queries}/${attention.keys}`,
     rows: attention.queryTokens,
     columns: attention.keyTokens,
+    rowWords: attention.queryWords,
+    columnWords: attention.keyWords,
     rowTitle: attention.queryTitle,
     columnTitle: words.key,
     values: data,

@@ -10,8 +10,13 @@ import { fitted } from "./text.js";
 
 const SPARE = 4; // pixels by which a highlighted label, which is bold, may exceed its room
 
+/** @typedef {[begin: number, end: number, text: string]} Word Tokens that are one, from one to before another. */
+
+/** @typedef {{index: number, text: string, isHighlighted: boolean}} Label `index`: its middle, between two tokens too. */
+
 /**
- * Write as many labels as have room, and those of the highlighted row and column.
+ * Write as many labels as have room, and those of the highlighted row and column. Where some have none, tokens that are one
+ * word have a label together.
  *
  * @param {Pen} pen
  * @param {Drawing} drawing
@@ -30,21 +35,54 @@ export function drawLabels(pen, { scene, at, part, theme, highlighted }) {
   };
   pen.role = "row";
   pen.textAlign = "right";
-  for (const row of written(part.row, part.rows, everyRow, highlighted.row, pixels / down)) {
-    const [, y] = middleOf(at, part, { row, column: 0 });
-    label(rows[row], row === highlighted.row, at.left - 4, y, at.beside);
+  const line = pixels / down;
+  for (const { index, text, isHighlighted } of labelled(rows, scene.rowWords, [part.row, part.rows], everyRow, highlighted.row, line)) {
+    const [, y] = middleOf(at, part, { row: index, column: 0 });
+    label(text, isHighlighted, at.left - 4, y, at.beside);
   }
   pen.role = "column";
-  for (const column of written(part.column, part.columns, everyColumn, highlighted.column, pixels / across)) {
-    const [x] = middleOf(at, part, { row: 0, column });
+  const words = at.tilt ? scene.columnWords : undefined; // side by side, a word takes more room than its tokens
+  const view = /** @type {const} */ ([part.column, part.columns]);
+  for (const { index, text, isHighlighted } of labelled(columns, words, view, everyColumn, highlighted.column, pixels / across)) {
+    const [x] = middleOf(at, part, { row: 0, column: index });
     pen.save();
     pen.translate(x, at.top - (at.tilt ? 6 : 5 + pixels / 2));
     pen.textAlign = at.tilt ? "left" : "center";
     if (at.tilt) pen.rotate((-at.tilt * Math.PI) / 180);
-    label(columns[column], column === highlighted.column, 0, 0, at.longest);
+    label(text, isHighlighted, 0, 0, at.wide);
     pen.restore();
   }
   pen.role = "";
+}
+
+/**
+ * Return the labels that have room: of tokens, or, where some have none, of words.
+ *
+ * @param {string[]} labels
+ * @param {Word[] | undefined} words Of several tokens.
+ * @param {readonly [first: number, count: number]} part In view.
+ * @param {number} every
+ * @param {number | null} highlighted
+ * @param {number} near Distance, in indices, at which labels cover each other.
+ * @returns {Label[]}
+ */
+export function labelled(labels, words, [first, count], every, highlighted, near) {
+  const own = (/** @type {number} */ index) => ({ index, text: labels[index], isHighlighted: index === highlighted });
+  if (every === 1 || !words?.length) return written(first, count, every, highlighted, near).map(own);
+  const inside = new Map(words.map((word) => [word[0], word]));
+  /** @type {Label[]} */
+  const found = highlighted !== null && highlighted >= first && highlighted < first + count ? [own(highlighted)] : [];
+  let last = -Infinity;
+  for (let index = Math.ceil(first); index < first + count; ) {
+    const [begin, end, text] = inside.get(index) ?? [index, index + 1, labels[index]];
+    const middle = (begin + end - 1) / 2;
+    if (middle - last >= near && (highlighted === null || Math.abs(middle - highlighted) >= near)) {
+      found.push({ index: middle, text, isHighlighted: false });
+      last = middle;
+    }
+    index = end;
+  }
+  return found;
 }
 
 /**

@@ -2,12 +2,14 @@
 
 import { css } from "./colour.js";
 import { eachEdge, limitOf, strongestOf } from "./edges.js";
+import { labelled } from "./labels.js";
 import { newRuler } from "./pen.js";
 import { NOTHING } from "./selection.js";
 import { fill, fitted, PIXELS, stride, widest } from "./text.js";
 
 /** @import {Count} from "./captions.js" */
 /** @import {Limit} from "./edges.js" */
+/** @import {Word} from "./labels.js" */
 /** @import {Attention, Words} from "./payload.js" */
 /** @import {Pen, Ruler} from "./pen.js" */
 /** @import {Place} from "./place.js" */
@@ -89,8 +91,9 @@ export function lines(host) {
       drawEdges(pen, selection, look, found, limit);
       pen.textBaseline = "middle";
       const { query, key } = selection.focus();
-      drawTokens(pen, selection.attention.queryTokens, found.left - 6, "right", query, look.theme, found, found.row);
-      drawTokens(pen, selection.attention.keyTokens, found.right + 6, "left", key, look.theme, found, found.keyRow);
+      const { queryTokens, queryWords, keyTokens, keyWords } = selection.attention;
+      drawTokens(pen, queryTokens, queryWords, found.left - 6, "right", query, look.theme, found, found.row);
+      drawTokens(pen, keyTokens, keyWords, found.right + 6, "left", key, look.theme, found, found.keyRow);
       drawTexts(pen, selection.attention, host.words(), look.theme, found, width, limit.strongest);
     },
     point: (x, y) => host.point(at(x, y)),
@@ -200,10 +203,11 @@ function drawShade(pen, edges, layout) {
 const middleOf = (top, row, index) => top + (index + 0.5) * row;
 
 /**
- * Draw as many tokens as have room, and the highlighted one.
+ * Draw as many tokens as have room, or words where some have none, and the highlighted one.
  *
  * @param {Pen} pen
  * @param {string[]} tokens
+ * @param {Word[] | undefined} words
  * @param {number} x
  * @param {"left" | "right"} align
  * @param {number | null} highlighted
@@ -211,17 +215,15 @@ const middleOf = (top, row, index) => top + (index + 0.5) * row;
  * @param {Layout} layout
  * @param {number} row Height of a token.
  */
-function drawTokens(pen, tokens, x, align, highlighted, theme, layout, row) {
+function drawTokens(pen, tokens, words, x, align, highlighted, theme, layout, row) {
   const pixels = lettersOf(Math.min(layout.row, layout.keyRow));
   const every = stride(row, pixels + 1);
   pen.textAlign = align;
-  tokens.forEach((token, index) => {
-    if (index % every && index !== highlighted) return;
-    if (index !== highlighted && highlighted !== null && Math.abs(index - highlighted) * row < pixels) return;
-    pen.font = `${index === highlighted ? 600 : 400} ${pixels}px ${theme.font}`;
-    pen.fillStyle = index === highlighted ? theme.text : theme.soft;
-    pen.fillText(fitted(pen, token, layout.room), x, middleOf(layout.top, row, index));
-  });
+  for (const { index, text, isHighlighted } of labelled(tokens, words, [0, tokens.length], every, highlighted, pixels / row)) {
+    pen.font = `${isHighlighted ? 600 : 400} ${pixels}px ${theme.font}`;
+    pen.fillStyle = isHighlighted ? theme.text : theme.soft;
+    pen.fillText(fitted(pen, text, layout.room), x, middleOf(layout.top, row, index));
+  }
 }
 
 /**
@@ -243,6 +245,7 @@ function drawTexts(pen, { queryTitle, areNumbers }, words, theme, layout, width,
   pen.textAlign = "right";
   pen.fillText(fitted(pen, words.key, width * 0.48), width, 12);
   pen.textAlign = "center";
-  const text = areNumbers && strongest ? "" : strongest ? fill(words.strongest, { weight: strongest.toPrecision(3) }) : words.no_line;
+  const said = areNumbers ? "" : fill(words.strongest, { weight: strongest.toPrecision(3) });
+  const text = strongest ? said : words.no_line;
   pen.fillText(fitted(pen, text, width), (layout.left + layout.right) / 2, layout.height - 8);
 }

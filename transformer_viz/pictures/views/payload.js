@@ -1,5 +1,6 @@
 // What Python packed (payload.py), as typed arrays over the same bytes: only the header is parsed, nothing is copied.
 
+/** @import {Word} from "./labels.js" */
 /** @import {Pipeline} from "./pipeline.js" */
 /** @import {ViewName} from "./selection.js" */
 /** @import {Palette} from "./theme.js" */
@@ -53,6 +54,8 @@
  * @property {"no_scores" | "only_weights"} [lacking] Why there are no scores.
  * @property {string[]} queryTokens
  * @property {string[]} keyTokens
+ * @property {Word[]} [queryWords] Words of several tokens.
+ * @property {Word[]} [keyWords]
  * @property {number[]} querySentences Number of the sentence of each token.
  * @property {number[]} keySentences
  * @property {Record<string, (number | null)[]>} figures Name -> a number of each head, to sort by.

@@ -44,6 +44,10 @@ OF_NO_LAYER = ("token", "position", "bias")
 """Vectors that all layers share."""
 
 
+Word = tuple[int, int, str]
+"""Tokens that are one word, from one to before another, and the word."""
+
+
 class Evidence(NamedTuple):
     """The evidence for the roles of heads.
 
@@ -86,6 +90,7 @@ class AttentionPayload(NamedTuple):
         has_edges: Whether a cell is an edge of the model, that can be cut.
         covered: Layer, head and row, 0-based, whose weights are not shown yet; None: all are.
         cap: `score_cap` of the model.
+        words: Words of several rows, and of columns, for where not every token has room for its label.
         signed: Whether the weights are no weights but any numbers, coloured around zero if some are negative.
         numbers: Numbers of the layers, 1-based, if some are left out; None: all are there.
     """
@@ -109,6 +114,7 @@ class AttentionPayload(NamedTuple):
     has_edges: bool = False
     covered: tuple[int, int, int] | None = None
     cap: float | None = None
+    words: tuple[list[Word], list[Word]] = ([], [])
     signed: bool = False
     numbers: tuple[int, ...] | None = None
 
@@ -267,6 +273,8 @@ def _attention(kind, shown, arrays):
         "covered": shown.covered,
         "queryTokens": [*map(visible, rows)],
         "keyTokens": [*map(visible, columns)],
+        "queryWords": shown.words[0],
+        "keyWords": shown.words[1],
         "querySentences": shown.sentences[0].tolist(),
         "keySentences": shown.sentences[1].tolist(),
         "figures": {name: _numbers(values) for name, values in shown.metrics.items()},

@@ -2,6 +2,7 @@
 
 import { PIXELS, stride, widest } from "./text.js";
 
+/** @import {Word} from "./labels.js" */
 /** @import {Ruler} from "./pen.js" */
 /** @import {Fit, Scene} from "./scene.js" */
 /** @import {Point} from "./tip.js" */
@@ -15,6 +16,7 @@ import { PIXELS, stride, widest } from "./text.js";
  * @property {number} down Height of all cells.
  * @property {number} beside Room for the label of a row.
  * @property {number} longest Room for the label of a column.
+ * @property {number} wide Room for one of the few that are wider than their cell.
  * @property {Tilt} tilt Of the labels of the columns.
  * @property {number} width Of the picture.
  * @property {number} height
@@ -37,6 +39,8 @@ const OBLONG = 1.4; // most width of a cell as a share of its height, and most h
 const [LOW, LOW_LINE] = [190, 30]; // pixels that are enough for all rows, and for each row
 const FEW = 40; // rows that all have a label
 const LINE = { bounded: 1.08, square: 1, wide: 1.25 }; // distance of labels, in font sizes
+const [FEW_WIDE, BESIDE_WIDE, WIDE] = [1 / 8, 0.6, 1.4]; // share of the labels that may be wider than their cell; of cells, the
+// most width of the others, and of these
 const SHORTEST = 48; // room for the label of a row where square cells need the width
 const WITH_SUMS = 0.74; // share of the width for the cells
 
@@ -76,9 +80,10 @@ export function place(scene, ruler, width) {
   const most = MOST_LABEL[scene.fit] * Math.max(1, pixels / PIXELS);
   const title = scene.rowTitle ? TITLE : 0;
   const spare = scene.fit === "square" ? Math.max(SHORTEST, width - title - 10 - lines * pixels * LINE.square) : most;
-  const beside = widest(ruler, rows, Math.min(most, spare, width * SHARE));
+  const [high, wide] = [scene.tall ?? MOST_HEIGHT, width * (1 - SHARE)];
+  const beside = widest(ruler, named(rows, scene.rowWords, pixels, high), Math.min(most, spare, width * SHARE));
   const left = beside + 6 + title;
-  const longest = widest(ruler, columns, most);
+  const longest = widest(ruler, named(columns, scene.columnWords, pixels, wide), most);
   const above = { 0: pixels, 45: (longest + pixels) * TILTED, 90: longest };
   const topOf = (/** @type {Tilt} */ tilt) =>
     Math.ceil(Math.max(scene.sums ? 20 : 0, above[tilt] + 7)) + (scene.columnTitle ? TITLE : 0);
@@ -87,6 +92,7 @@ export function place(scene, ruler, width) {
     return FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, pixels, tall);
   };
   const room = size(4)[0] / count;
+  const level = levelOf(columns.map((text) => widest(ruler, [text], most)), Math.max(room, pixels * 1.4 + 4));
   /** @returns {[tilt: Tilt, right: number]} */
   const tilted = () => {
     if (scene.fit === "square") return [90, 4]; // a tilted label would take room from the cells
@@ -94,10 +100,36 @@ export function place(scene, ruler, width) {
     const right = scene.sums ? 4 : Math.max(4, ...beyond);
     return size(right, 45)[0] / count >= needed(45, scene, longest) ? [45, right] : [90, 4];
   };
-  const [tilt, right] = longest + 4 <= Math.max(room, pixels * 1.4 + 4) ? /** @type {const} */ ([0, 4]) : tilted();
+  const [tilt, right] = level === null ? tilted() : /** @type {const} */ ([0, 4]);
   const [across, down] = size(right, tilt).map(Math.floor);
   const top = topOf(tilt);
-  return { left, top, across, down, beside, longest, tilt, width, height: top + down + SCALE };
+  const rooms = { longest: level ?? longest, wide: level === null ? longest : Math.max(level, WIDE * room) };
+  return { left, top, across, down, beside, ...rooms, tilt, width, height: top + down + SCALE };
+}
+
+/**
+ * Return the labels, with words where tokens have no room.
+ *
+ * @param {string[]} labels
+ * @param {Word[] | undefined} words
+ * @param {number} pixels
+ * @param {number} room
+ */
+const named = (labels, words, pixels, room) => [...labels, ...(labels.length * pixels > room ? (words ?? []) : []).map(([, , text]) => text)];
+
+/**
+ * Return the width of the longest label if they fit side by side, without the few that are wider and have room between
+ * short ones, as [UNK] between Chinese characters; null: they do not.
+ *
+ * @param {number[]} widths
+ * @param {number} room
+ */
+function levelOf(widths, room) {
+  const [narrow, wide] = [widths.filter((width) => width + 4 <= room), widths.filter((width) => width + 4 > room)];
+  const longest = Math.max(0, ...narrow);
+  if (!wide.length) return longest;
+  const touch = widths.some((width, i) => width + 4 > room && widths[i + 1] + 4 > room);
+  return wide.length <= FEW_WIDE * widths.length && longest <= BESIDE_WIDE * room && !touch ? longest : null;
 }
 
 /**

@@ -1,5 +1,7 @@
 // A matrix to draw, without its place on the page.
 
+/** @import {Word} from "./labels.js" */
+
 /**
  * A matrix: rows are queries, columns are keys.
  *
@@ -7,6 +9,8 @@
  * @property {string} key Identifies the matrix: a scene with another key is shown whole, not zoomed.
  * @property {string[]} rows Labels of the rows.
  * @property {string[]} columns Labels of the columns.
+ * @property {Word[]} [rowWords] Words of several rows.
+ * @property {Word[]} [columnWords]
  * @property {string} [rowTitle]
  * @property {string} [columnTitle]
  * @property {Float32Array | Uint8Array} values Row by row; NaN is a gap.

@@ -42,7 +42,8 @@ function drawerOf(attention, { sequential, diverging }) {
   if (attention.isCompared) return changesOf(attention, diverging);
   if (!attention.areNumbers) return shownWith(attention, sequential);
   const table = attention.signed ? diverging : sequential;
-  return strongestWith(attention, "weights", table, attention.signed === true, (layer, head) => attention.field(layer, head, "weights").largest);
+  const largest = (/** @type {number} */ layer, /** @type {number} */ head) => attention.field(layer, head, "weights").largest;
+  return strongestWith(attention, "weights", table, attention.signed === true, largest);
 }
 
 /**
