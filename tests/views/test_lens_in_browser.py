@@ -504,6 +504,20 @@ def test_a_picture_is_saved_without_its_title_if_that_is_switched_off(show, mask
         assert svg.get("aria-label").startswith(title)
 
 
+def test_a_dark_page_saves_a_light_picture_if_asked_and_stays_dark(show, masked):
+    page = show(masked, theme="dark", start={"view": "matrix"})
+    with opened(page, "export"):
+        page.get_by_label("Light colours").check()
+    svg = drawing(page)
+    assert svg.find(f"{SVG}rect").get("fill") == BACKGROUND["light"]
+    light = drawing(show(masked, start={"view": "matrix"}))
+    assert [each.get("fill") for each in svg] == [each.get("fill") for each in light]
+    choose(page, "View", "Lines")
+    with opened(page, "export"):
+        page.get_by_label("Light colours").uncheck()
+    assert drawing(page).find(f"{SVG}rect").get("fill") == BACKGROUND["dark"]
+
+
 def test_the_csv_read_back_is_what_the_trace_holds(show, masked):
     tokens = ["a", 'b"', "c,d", "=1+1", "é", "好", "<b>"]
     page = show(masked, start={"layer": 1, "head": 1, "view": "matrix"}, tokens={"encoder": (TOKENS, tokens)})

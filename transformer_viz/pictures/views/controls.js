@@ -283,17 +283,18 @@ export class Controls {
     const kinds = /** @type {const} */ (["png", "svg", "csv"]);
     const own = kinds.map((kind) => button(words.files[kind], `download-${kind}`, () => this.host.download(kind), {}));
     const others = this.host.files().map(({ name, save }, i) => button(name, `file-${i}`, () => save(this.host.selection.state), {}));
-    this.files.body.replaceChildren(...own, ...others, this.titled());
+    const light = this.host.look().theme.name === "dark" ? [this.box("light")] : [];
+    this.files.body.replaceChildren(...own, ...others, this.box("titled"), ...light);
   }
 
-  /** Return the box that says whether a saved picture has its title above it. */
-  titled() {
+  /** Return the box that says whether a saved picture has something. @param {keyof typeof SAVED} name */
+  box(name) {
     const { words } = this.of();
-    const box = element("input", { type: "checkbox", checked: SAVED.titled });
+    const box = element("input", { type: "checkbox", checked: SAVED[name] });
     box.addEventListener("change", () => {
-      SAVED.titled = box.checked;
+      SAVED[name] = box.checked;
     });
-    return element("label", {}, box, words.titled);
+    return element("label", {}, box, words[name]);
   }
 
   destroy() {

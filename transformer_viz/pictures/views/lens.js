@@ -13,12 +13,13 @@ import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
 import { parse } from "./payload.js";
 import { hasPages, openMap, pipelineOf, showIn } from "./pipeline.js";
+import { SAVED } from "./saving.js";
 import { Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
 import { paintAll, surface } from "./surface.js";
 import { tableOf } from "./table.js";
-import { looks, PageTheme } from "./theme.js";
+import { looks, PageTheme, themeWith } from "./theme.js";
 import { tipOf } from "./tip.js";
 
 /** @import {Count} from "./captions.js" */
@@ -163,10 +164,12 @@ class Lens {
   /** @returns {ExportsHost} */
   get exported() {
     const { selection, words } = this;
+    const light = this.payload.themes.light;
+    const theme = () => (SAVED.light ? themeWith(light, this.page.theme.font) : this.page.theme);
     return {
-      ...{ selection, words, model: () => this.payload.model, theme: () => this.page.theme, scene: () => this.scene() },
+      ...{ selection, words, model: () => this.payload.model, theme, scene: () => this.scene() },
       titles: () => titlesOf(selection, words(), this.count),
-      picture: (view, kind, around) => this.views[view].surface.picture(kind, around),
+      picture: (view, kind, around) => this.page.within(theme(), () => this.views[view].surface.picture(kind, around)),
     };
   }
 

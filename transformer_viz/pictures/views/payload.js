@@ -105,7 +105,7 @@
  * Texts of the views: `lens.*` in language/en.json.
  *
  * @typedef {Record<"views" | "values" | "sorts" | "others" | "files", Record<string, string>> & Record<Label
- *   | "lines_of" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "titled" | "key" | "grid" | "matrix" | "lines" | "steps"
+ *   | "lines_of" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "titled" | "light" | "key" | "grid" | "matrix" | "lines" | "steps"
  *   | "grid_title" | "lines_title" | "stop" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "query_of" | "unrotated" | "key_vector" | "rotated_key" | "value_vector" | "weighted_value" | "masked"
  *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from transformer_viz.pictures.figures.theme import DIVERGING, HEADS, SEQUENTIAL
+from transformer_viz.pictures.figures.theme import BACKGROUND, DIVERGING, HEADS, SEQUENTIAL, TEXT
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
@@ -19,6 +19,7 @@ LARGEST = np.finfo(np.float16).max
 
 THEMES = {
     theme: {"sequential": SEQUENTIAL[theme], "diverging": DIVERGING[theme], "heads": HEADS[theme]}
+    | {"text": TEXT[theme], "background": BACKGROUND[theme]}
     for theme in SEQUENTIAL
 }
 """Theme -> its colour scales."""

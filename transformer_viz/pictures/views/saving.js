@@ -1,7 +1,10 @@
 // Download a file made in the browser.
 
-/** Whether saved pictures have their title above them: chosen in the menu "Export", it holds on all pages. */
-export const SAVED = { titled: true };
+/**
+ * Whether saved pictures have their title above them, and, on a dark page, the colours of a light one: chosen in the menu
+ * "Export", both hold on all pages.
+ */
+export const SAVED = { titled: true, light: false };
 
 /**
  * Download a Blob under a name.

@@ -16,7 +16,10 @@ import { contextOf } from "./pen.js";
  * @property {"light" | "dark"} name
  */
 
-/** @typedef {{sequential: Stop[], diverging: Stop[], heads: string[]}} Palette The colours of one theme, from Python. */
+/**
+ * @typedef {{sequential: Stop[], diverging: Stop[], heads: string[], text: string, background: string}} Palette The colours of
+ *   one theme, from Python.
+ */
 
 /**
  * A theme with the colours of the data in it.
@@ -38,6 +41,23 @@ export class PageTheme {
   read = () => {
     this.theme = themeOf(this.root);
   };
+
+  /**
+   * Draw something in another theme, and return it.
+   *
+   * @template T
+   * @param {Theme} theme
+   * @param {() => T} draw
+   */
+  within(theme, draw) {
+    const own = this.theme;
+    this.theme = theme;
+    try {
+      return draw();
+    } finally {
+      this.theme = own;
+    }
+  }
 }
 
 /**
@@ -50,15 +70,25 @@ export function themeOf(root) {
   const style = getComputedStyle(root);
   /** @type {(name: string, otherwise: string) => string} */
   const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
-  const text = read("--st-text-color", style.color);
-  const background = read("--st-background-color", "#ffffff");
+  const [text, background] = [read("--st-text-color", style.color), read("--st-background-color", "#ffffff")];
+  return themeWith({ text, background }, read("--st-font", "system-ui, sans-serif"));
+}
+
+/**
+ * Return the theme with some colours and a font.
+ *
+ * @param {{text: string, background: string}} colours
+ * @param {string} font
+ * @returns {Theme}
+ */
+export function themeWith({ text, background }, font) {
   return {
     text,
     background,
     soft: mixed(text, background, 0.82),
     muted: mixed(text, background, 0.68),
     line: mixed(text, background, 0.2),
-    font: read("--st-font", "system-ui, sans-serif"),
+    font,
     name: luminance(background) < 0.4 ? "dark" : "light",
   };
 }
