@@ -1,5 +1,6 @@
 """Attention weights of other programs: read from any framework's arrays, shown, or refused with a way out."""
 
+import gzip
 import json
 import re
 from types import SimpleNamespace
@@ -462,6 +463,28 @@ def test_layers_that_are_left_out_do_not_change_the_numbers_of_the_others():
     heads = [*range(3, 6), *range(9, 12)]
     for name in ("roles", "sayings"):
         assert facts[name] == [whole[name][head] for head in heads]
+
+
+def test_a_page_of_many_weights_keeps_few_digits_of_them(monkeypatch):
+    given = (RANDOM.random((2, 3, 64, 64)) ** 20).astype(np.float32)
+    given /= given.sum(axis=-1, keepdims=True)
+    shown = attentions_shown({"self": read(given, [*map(str, range(64))])}, Words("en"))["encoder"]
+    assert shown.compact() is shown
+    monkeypatch.setattr("transformer_viz.pictures.views.payload.MOST_EXACT", given.size - 1)
+    found = np.stack([layer.weights for layer in shown.compact().found.layers])
+    assert np.abs(found - given).max() <= 1 / 2048
+    kept = given >= 2e-4
+    assert (np.abs(found - given)[kept] / given[kept]).max() <= 1 / 16
+    assert not found[given < 5e-5].any()
+    exact, few = (len(gzip.compress(each.astype(np.float16).tobytes())) for each in (given, found))
+    assert few < 0.6 * exact
+
+
+def test_small_numbers_of_many_are_kept(monkeypatch):
+    monkeypatch.setattr("transformer_viz.pictures.views.payload.MOST_EXACT", 1)
+    given = 1e-6 * np.array([[1.0, -0.5], [0.25, 0.0]])
+    shown = attentions_shown(read_kinds(given, ["a", "b"], signed=True), Words("en"), signed=True)["encoder"]
+    np.testing.assert_allclose(shown.compact().found.layers[0].weights[0], given, rtol=1e-3)
 
 
 @pytest.mark.parametrize(

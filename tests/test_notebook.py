@@ -25,6 +25,9 @@ def test_a_trace_shows_itself_in_a_notebook_and_begins_where_it_is_told(browser,
     expect(inside.locator(".place")).to_contain_text("Layer 1, head 2")
     expect(inside.locator(".matrix canvas")).to_be_visible()
     expect(inside.locator(".lines canvas")).to_be_hidden()
+    heights = "frame => [frame.clientHeight, frame.contentDocument.documentElement.scrollHeight]"
+    own, shown = page.locator("iframe").evaluate(heights)
+    assert own == shown
     page.close()
 
 

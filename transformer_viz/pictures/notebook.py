@@ -178,7 +178,8 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
     if include_layers is not None:
         shown = _with_layers(shown, include_layers)
     begin = _start(shown.attentions, kind, layer, head, heads, view)
-    payload = views.payload_bytes(shown.model, shown.attentions, shown.labels)
+    compact = {kind: each.compact() for kind, each in shown.attentions.items()}
+    payload = views.payload_bytes(shown.model, compact, shown.labels)
     return Page(views.page(payload, title=shown.title, language=language, start=begin))
 
 

@@ -1,12 +1,19 @@
 """A standalone HTML page for a payload: no server, no network."""
 
 import base64
+import gzip
 import html
 import json
 
 from transformer_viz.language import TAGS
 from transformer_viz.pictures.figures.theme import BACKGROUND
 from transformer_viz.pictures.views.modules import module, stylesheet
+
+LEVEL = 6
+"""How hard a page is compressed."""
+
+LEAST_HEIGHT, MARGIN = 420, 24
+"""Least height of a page in a notebook, so that its menus have room, and its margin, in pixels."""
 
 PAGE = """<!doctype html>
 <html lang="{lang}">
@@ -26,9 +33,23 @@ h1 {{ margin: 0 0 1rem; font-size: 1.15rem; overflow-wrap: anywhere }}
 <script type="module">
 {script}
 const text = atob({data});
-const bytes = new Uint8Array(text.length);
-for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+const packed = new Uint8Array(text.length);
+for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+const halves = new Uint8Array(await new Response(unpacked).arrayBuffer());
+const [bytes, middle] = [new Uint8Array(halves.length), (halves.length + 1) >> 1];
+for (let i = 0; i < middle; i++) bytes[2 * i] = halves[i];
+for (let i = middle; i < halves.length; i++) bytes[2 * (i - middle) + 1] = halves[i];
+const frame = window.frameElement; // of a notebook
+if (frame) document.documentElement.style.setProperty("--room", `${{window.innerHeight}}px`);
 mount(document.getElementById("lens"), bytes, {{ start: () => ({start}), remember() {{}} }});
+if (frame) {{
+  const fit = () => {{
+    const end = document.body.getBoundingClientRect().bottom + window.scrollY + {margin};
+    frame.style.height = `${{Math.max({least}, Math.ceil(end))}}px`;
+  }};
+  new ResizeObserver(fit).observe(document.body);
+}}
 </script>
 """
 
@@ -36,18 +57,24 @@ mount(document.getElementById("lens"), bytes, {{ start: () => ({start}), remembe
 def page(payload: bytes, *, title: str, language: str = "en", start: dict | None = None) -> str:
     """Return the HTML of a page that shows a payload.
 
+    The payload is compressed, its bytes of even places first: those with the exponents of half-precision
+    numbers are more alike. In a frame of a notebook the page is as high as what it shows.
+
     Args:
         payload: As `payload_bytes` returns it.
         title: Title of the page.
         language: Of its words, "en" or "zh"; screen readers and fonts follow it.
         start: Initial selection: any of "kind", "layer", "head" (0-based), "view", "projected".
     """
+    halves = gzip.compress(payload[::2] + payload[1::2], LEVEL, mtime=0)
     return PAGE.format(
         lang=TAGS[language],
         title=html.escape(title),
         **BACKGROUND,
         style=stylesheet("lens") + stylesheet("pipeline"),
         script=module("lens"),
-        data=json.dumps(base64.b64encode(payload).decode()),
+        data=json.dumps(base64.b64encode(halves).decode()),
+        least=LEAST_HEIGHT,
+        margin=MARGIN,
         start=json.dumps(start or {}).replace("<", "\\u003c"),
     )

@@ -41,6 +41,15 @@ RESIDUAL = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"
 """Kind of attention -> field of a block with the residual stream before it."""
 
 
+MOST_EXACT = MAX_SCORES
+"""Most weights of one kind that a page keeps as they are, in half precision."""
+
+STEP_EXPONENT = -10
+"""Weights of a page with more are rounded to 1/1024."""
+
+LEAST = 1e-4
+"""Smallest weight that such a page keeps; no line is drawn for a smaller one."""
+
 OF_NO_LAYER = ("token", "position", "bias")
 """Vectors that all layers share."""
 
@@ -122,6 +131,21 @@ class AttentionPayload(NamedTuple):
     def number(self, layer: int) -> int:
         """Return the number of a layer, 1-based."""
         return self.numbers[layer] if self.numbers else layer + 1
+
+    def compact(self) -> Self:
+        """Return a copy with numbers that can be compressed, if there are more than `MOST_EXACT`.
+
+        They are rounded to 1/1024 of the largest one that there can be, small ones to three binary digits
+        after the first; what is below `LEAST` of it is 0.
+        """
+        if sum(layer.weights.size for layer in self.found.layers) <= MOST_EXACT:
+            return self
+        most = 1.0
+        if self.signed:
+            most = max(float(np.abs(layer.weights).max()) for layer in self.found.layers) or 1.0
+        return self._replace(
+            found=_rounded(self.found, most), before=self.before and _rounded(self.before, most)
+        )
 
     def of_layers(self, layers: Sequence[int]) -> Self:
         """Return a copy with some of the layers, 0-based and in ascending order, which keep their numbers."""
@@ -283,6 +307,18 @@ def _attention(kind, shown, arrays):
         "sayings": [caption for layer in shown.captions for caption in layer],
         "arrays": described,
     }
+
+
+def _rounded(found, most):
+    layers = [layer._replace(weights=most * _with_few_digits(layer.weights / most)) for layer in found.layers]
+    return found._replace(layers=layers)
+
+
+def _with_few_digits(shares):
+    shares = np.where(np.abs(shares) < LEAST, np.float32(0), shares)
+    _, exponents = np.frexp(shares)
+    steps = np.ldexp(np.float32(1), np.minimum(exponents - 4, STEP_EXPONENT))
+    return np.round(shares / steps) * steps
 
 
 def _of_layers(found, layers):

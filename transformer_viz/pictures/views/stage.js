@@ -3,7 +3,10 @@
 const LEAST = 220; // pixels: a smaller picture says nothing, and the page scrolls instead
 const BELOW = 10; // pixels of the page that show below it; the page may take more, as its property --below
 
-/** The height from the top of an element to the lower end of the window, as if the page were not scrolled. */
+/**
+ * The height from the top of an element to the lower end of the window, as if the page were not scrolled; a frame that is as
+ * high as what it shows sets another one as the property --room of the page.
+ */
 export class Stage {
   /** @param {HTMLElement} element @param {() => void} changed Called when the room may have changed. */
   constructor(element, changed) {
@@ -19,8 +22,9 @@ export class Stage {
     let scrolled = window.scrollY;
     for (let node = outside(this.element); node; node = outside(node)) scrolled += node.scrollTop;
     const top = this.element.getBoundingClientRect().top + scrolled;
-    const below = Number.parseFloat(getComputedStyle(document.documentElement).getPropertyValue("--below")) || 0;
-    this.height = Math.max(LEAST, Math.floor(window.innerHeight - below - top - BELOW));
+    const style = getComputedStyle(document.documentElement);
+    const [below, room] = ["--below", "--room"].map((name) => Number.parseFloat(style.getPropertyValue(name)) || 0);
+    this.height = Math.max(LEAST, Math.floor((room || window.innerHeight) - below - top - BELOW));
   }
 
   destroy() {
