@@ -25,6 +25,8 @@ LIBRARIES = {
 }
 
 ALONE = {
+    "pictures/fonts.py": {"matplotlib"},
+    "pictures/static.py": {"matplotlib"},
     "store/hugging_face/hub.py": {"huggingface_hub", "httpx2"},
     "text/sentence_pieces.py": {"google", "sentencepiece"},
 }
@@ -35,7 +37,8 @@ import sys
 import transformer_viz, transformer_viz.cli.main
 import transformer_viz.service.engine, transformer_viz.service.trainer
 import transformer_viz.ui.frame, transformer_viz.ui.shell.server
-print(*sorted({"keras", "tensorflow", "torch", "jax", "huggingface_hub"} & sys.modules.keys()))
+needless = {"keras", "tensorflow", "torch", "jax", "huggingface_hub", "matplotlib"}
+print(*sorted(needless & sys.modules.keys()))
 """
 
 

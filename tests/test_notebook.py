@@ -1,4 +1,6 @@
+import base64
 import re
+import sys
 
 import pytest
 from playwright.sync_api import expect
@@ -28,7 +30,37 @@ def test_a_trace_shows_itself_in_a_notebook_and_begins_where_it_is_told(browser,
     heights = "frame => [frame.clientHeight, frame.contentDocument.documentElement.scrollHeight]"
     own, shown = page.locator("iframe").evaluate(heights)
     assert own == shown
+    assert page.locator("body").inner_text() == ""
     page.close()
+
+
+def without_scripts(page):
+    """Return what is left of a page in a notebook that takes frames away, and its other forms."""
+    bundle = page._repr_mimebundle_()
+    return re.sub("<iframe.*</iframe>", "", bundle.pop("text/html"), flags=re.DOTALL), bundle
+
+
+def test_a_notebook_without_scripts_shows_a_table_and_names_the_extra(trace, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "transformer_viz.pictures.static", raising=False)
+    monkeypatch.delattr("transformer_viz.pictures.static", raising=False)
+    html, others = without_scripts(show(trace, kind="encoder", layer=0, head=1))
+    assert others.keys() == {"text/plain"}
+    assert "pip install &quot;transformer-viz[figures]&quot;" in html
+    assert "<th>Query</th><th>Most attended keys</th>" in html
+    weights = trace.encoder[0].attention.weights[1]
+    first = weights[0].argmax()
+    assert f"{weights[0, first]:.3g} ·" in html
+    assert html.count("<tr>") == 1 + len(trace.tokens)
+
+
+def test_a_notebook_without_scripts_shows_a_picture(trace):
+    pytest.importorskip("matplotlib")
+    html, others = without_scripts(show(trace))
+    png = base64.b64decode(others["image/png"])
+    assert png.startswith(b"\x89PNG")
+    assert f"data:image/png;base64,{others['image/png']}" in html
+    assert "a trusted notebook shows all heads here" in html
 
 
 def test_what_is_saved_opens_by_itself_and_asks_for_nothing(browser, trace, tmp_path):

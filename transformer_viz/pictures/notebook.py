@@ -1,26 +1,53 @@
 """The attention views in a notebook or as a standalone HTML file."""
 
+import base64
+import functools
 import html
+import io
 import operator
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, SupportsIndex
+from typing import Any, SupportsIndex
 
-from transformer_viz.language import Problem, Words
+import numpy as np
+
+from transformer_viz.language import Problem, Words, joined, sentence_of
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import attentions_shown, labels_of
 from transformer_viz.pictures.compared import compared_attentions
 from transformer_viz.pictures.lens import described
+from transformer_viz.pictures.opened import Opened, numbers_of
 from transformer_viz.values.attention_arrays import read_kinds
 from transformer_viz.values.comparison import Comparison
 from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.trace import Trace
 
-HEIGHT = 820
-"""Height of a page in a notebook, in pixels."""
+HEIGHTS = (560, 820)
+"""Least and largest height of a page in a notebook until it has been drawn, in pixels."""
+
+PIXELS_AROUND, PIXELS_OF_TOKEN = 260, 40
+"""Height of what stands around a matrix, and of each of its rows, as far as there is room."""
+
+FRAME = (
+    '<div style="display: grid"><div style="grid-area: 1 / 1; max-height: {height}px; overflow: hidden">'
+    '{instead}</div><iframe style="grid-area: 1 / 1; width: 100%; height: {height}px; border: 0" '
+    'srcdoc="{source}"></iframe></div>'
+)
+"""A page in a notebook, over what is shown in its stead where frames and styles are taken away."""
+
+PICTURES = ("svg", "png", "pdf")
+"""Suffixes of pictures."""
+
+DPI, SCREEN_DPI = 300.0, 110.0
+"""Pixels per inch of a picture that is saved, and of one in a notebook."""
+
+MOST_ROWS = 12
+"""Most tokens in the table that a notebook shows where no scripts run."""
+
+MOST_READ = 3
+"""Most keys that it lists of each."""
 
 VIEWS = ("all", "grid", "matrix", "lines", "steps")
 """Names of the views: side by side, all heads, the selected head as a matrix, as lines, and step by step."""
@@ -29,47 +56,138 @@ HTML_ACTIONS = ("view", "return")
 """What BertViz may be asked to do; here, a page is always returned."""
 
 
-@dataclass(frozen=True)
 class Page:
     """A standalone page of attention views; a notebook displays it as the last expression of a cell.
 
-    Attributes:
-        html: The complete page; it needs no server and no network.
+    Args:
+        opened: What it shows, and where it opens.
     """
 
-    html: str
+    def __init__(self, opened: Opened):
+        self._opened = opened
 
     def __repr__(self):
-        return f"Page({len(self.html):,} characters of HTML)"
+        return f"Page({self._opened.title!r}, {self._opened.name})"
+
+    @functools.cached_property
+    def html(self) -> str:
+        """The complete page; it needs no server and no network.
+
+        Of more than four million weights, each is rounded by at most 0.0005 or a sixteenth of itself, and
+        those below 0.0001 are 0.
+        """
+        model, title, language, attentions, labels, start = self._opened
+        compact = {kind: each.compact() for kind, each in attentions.items()}
+        payload = views.payload_bytes(model, compact, labels)
+        return views.page(payload, title=title, language=language, start=dict(start))
 
     @property
     def data(self) -> str:
         """The page under the name that it has in what BertViz returns."""
         return self.html
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file that any browser can open."""
-        Path(path).write_text(self.html, encoding="utf-8")
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        width: float | None = None,
+        font_size: float | None = None,
+        font: str | Sequence[str] | None = None,
+        title: bool | None = None,
+        dpi: float | None = None,
+    ) -> None:
+        """Write the page to a file that any browser can open, or a picture of where it opens.
+
+        The suffix decides: `.html`, also without one, for the page; `.svg`, `.png` and `.pdf` for a picture
+        drawn by Matplotlib, of which the other arguments tell the size:
+
+            tv.show(trace, layer=1, head=2, view="matrix").save("figure.pdf", width=8.5, font_size=7)
+
+        Args:
+            path: The file.
+            width: Width of the picture in cm, by default 12; its height follows.
+            font_size: Height of the letters in points; None: 8, and less if there are many tokens.
+            font: Name of an installed font to take first, or several; None: DejaVu Sans. Letters that it
+                lacks are taken from other installed fonts.
+            title: Whether the name of the head stands above the picture, by default True.
+            dpi: Pixels per inch of a PNG, by default 300.
+
+        Raises:
+            ValueError: If the suffix is another, an argument does not belong to it, Matplotlib is not
+                installed, or no font has a letter of the tokens.
+        """
+        form = Path(path).suffix.lower().removeprefix(".")
+        options = {"width": width, "font_size": font_size, "font": font, "title": title}
+        given = {name: value for name, value in options.items() if value is not None}
+        if form in ("", "html", "htm"):
+            if given or dpi is not None:
+                raise Problem("figures.html", name=next(iter(given), "dpi"))
+            Path(path).write_text(self.html, encoding="utf-8")
+        elif form in PICTURES:
+            _draw(self._opened, path, form, dpi or DPI, **given)
+        else:
+            raise Problem("figures.suffix", suffix=f".{form}")
+
+    @property
+    def _height(self):
+        tokens = max(len(each.found.query_tokens) for each in self._opened.attentions.values())
+        return int(np.clip(PIXELS_AROUND + PIXELS_OF_TOKEN * tokens, *HEIGHTS))
 
     def _repr_html_(self):
-        source = html.escape(self.html)
-        return f'<iframe style="width: 100%; height: {HEIGHT}px; border: 0" srcdoc="{source}"></iframe>'
+        return self._repr_mimebundle_()["text/html"]
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        """Return the page for a notebook, with what is shown of it where no scripts run."""
+        bundle: dict[str, Any] = {"text/plain": repr(self)}
+        try:
+            file = io.BytesIO()
+            _draw(self._opened, file, "png", SCREEN_DPI)
+            bundle["image/png"] = base64.b64encode(file.getvalue()).decode()
+            instead = _picture_html(self._opened, file.getvalue())
+        except Problem as problem:
+            instead = _table_html(self._opened, problem)
+        bundle["text/html"] = FRAME.format(
+            height=self._height, instead=instead, source=html.escape(self.html)
+        )
+        return bundle
 
 
-class Shown(NamedTuple):
-    """What a page shows.
+def _draw(opened, file, form, dpi, **style):
+    try:
+        from transformer_viz.pictures import static  # noqa: PLC0415  Matplotlib is an extra
+    except ImportError:
+        raise Problem("figures.missing") from None
+    static.save(file, form, opened, static.Style(**style), dpi=dpi)
 
-    Attributes:
-        model: Name of the model.
-        title: Title of the page.
-        attentions: Kind of attention -> what the views show of it.
-        labels: Words of the views.
-    """
 
-    model: str
-    title: str
-    attentions: dict[str, views.AttentionPayload]
-    labels: dict[str, Any]
+def _picture_html(opened, png):
+    """Return HTML with a picture of the selected head, and a line that says how to see all."""
+    data = base64.b64encode(png).decode()
+    said = html.escape(Words(opened.language)("notebook.picture"))
+    return f'<p><img alt="{html.escape(opened.title)}" src="data:image/png;base64,{data}"></p><p>{said}</p>'
+
+
+def _table_html(opened, problem):
+    """Return HTML with the strongest keys of a head's first tokens, and why there is no picture."""
+    words = Words(opened.language)
+    numbers = numbers_of(opened.attention.found, opened.layer, opened.head)
+    queries, keys = opened.attention.tokens
+    rows = [_read(row, keys) for row in numbers[:MOST_ROWS]]
+    head = [opened.labels["table_query"], opened.labels["table_keys"]]
+    lines = [
+        "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+        for cells in zip(queries, rows, strict=False)
+    ]
+    titles = "".join(f"<th>{html.escape(title)}</th>" for title in head)
+    table = "".join(f"<tr>{line}</tr>" for line in (titles, *lines))
+    said = html.escape(joined(words("notebook.table"), sentence_of(problem, opened.language)))
+    about = html.escape(f"{opened.title} · {opened.name}")
+    return f"<p>{about}</p><table>{table}</table><p>{said}</p>"
+
+
+def _read(row, keys):
+    order = np.argsort(-np.abs(np.nan_to_num(row)), kind="stable")[:MOST_READ]
+    return " · ".join(f"{keys[key]} {row[key]:.3g}" for key in order if np.nan_to_num(row[key]))
 
 
 def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
@@ -164,35 +282,32 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
     of_traces = {"effects": effects, "head_roles": head_roles}
     if isinstance(attention, Trace):
         _refuse(of_arrays, "show.trace")
-        shown = _of_trace(attention, words, effects, head_roles)
+        model, title = attention.model, f"{attention.model}: {attention.text}"
+        kinds, labels = (
+            described(attention, words, effects=effects, head_roles=head_roles),
+            words.under("lens"),
+        )
     elif isinstance(attention, Comparison):
         _refuse(of_arrays | of_traces, "show.comparison")
-        shown = _of_comparison(attention, words)
+        model, title = attention.b.model, _title(attention)
+        kinds, labels = compared_attentions(attention, words), words.under("lens")
     else:
         _refuse(of_traces, "show.arrays")
         found = read_kinds(attention, tokens, **read)
         start = None if sentence_b_start is None else operator.index(sentence_b_start)
         kinds = attentions_shown(found, words, signed=signed, sentence_b_start=start)
-        shown = Shown(name, name or words("kind.label"), kinds, labels_of(words, signed=signed))
+        model, title, labels = name, name or words("kind.label"), labels_of(words, signed=signed)
     _one_of("html_action", html_action, HTML_ACTIONS)
     if include_layers is not None:
-        shown = _with_layers(shown, include_layers)
-    begin = _start(shown.attentions, kind, layer, head, heads, view)
-    compact = {kind: each.compact() for kind, each in shown.attentions.items()}
-    payload = views.payload_bytes(shown.model, compact, shown.labels)
-    return Page(views.page(payload, title=shown.title, language=language, start=begin))
+        kinds = _with_layers(kinds, include_layers)
+    begin = _start(kinds, kind, layer, head, heads, view)
+    return Page(Opened(model, title, language, kinds, labels, begin))
 
 
-def _of_trace(trace, words, effects, head_roles):
-    kinds = described(trace, words, effects=effects, head_roles=head_roles)
-    return Shown(trace.model, f"{trace.model}: {trace.text}", kinds, words.under("lens"))
-
-
-def _of_comparison(comparison, words):
+def _title(comparison):
+    """Return which texts a comparison is of, once if they are the same."""
     sides = comparison.a, comparison.b
-    title = " → ".join(dict.fromkeys(f"{side.model}: {side.text}" for side in sides))
-    kinds = compared_attentions(comparison, words)
-    return Shown(comparison.b.model, title, kinds, words.under("lens"))
+    return " → ".join(dict.fromkeys(f"{side.model}: {side.text}" for side in sides))
 
 
 def _either(**names):
@@ -211,16 +326,16 @@ def _refuse(arguments, code):
 
 
 def _with_layers(shown, layers):
-    count = max(len(each.found.layers) for each in shown.attentions.values())
+    count = max(len(each.found.layers) for each in shown.values())
     where = sorted({_number("include_layers", layer, count) for layer in layers})
     kinds = {
         kind: each.of_layers([layer for layer in where if layer < len(each.found.layers)])
-        for kind, each in shown.attentions.items()
+        for kind, each in shown.items()
     }
     kinds = {kind: each for kind, each in kinds.items() if each.found.layers}
     if not kinds:
         raise Problem("show.no_layers")
-    return shown._replace(attentions=kinds)
+    return kinds
 
 
 def _start(attentions, kind, layer, head, heads, view):
@@ -231,7 +346,7 @@ def _start(attentions, kind, layer, head, heads, view):
         _one_of("kind", kind, attentions)
         start["kind"] = kind
     shown = attentions[kind or list(attentions)[-1]]
-    numbers = [number - 1 for number in shown.numbers or range(1, len(shown.found.layers) + 1)]
+    numbers = [shown.number(layer) - 1 for layer in range(len(shown.found.layers))]
     if layer is not None:
         start["layer"] = numbers.index(_number("layer", layer, 1 + max(numbers), numbers))
     count = len(shown.found.layers[start.get("layer", shown.opening[0])].weights)

@@ -44,6 +44,7 @@ const frame = window.frameElement; // of a notebook
 if (frame) document.documentElement.style.setProperty("--room", `${{window.innerHeight}}px`);
 mount(document.getElementById("lens"), bytes, {{ start: () => ({start}), remember() {{}} }});
 if (frame) {{
+  frame.previousElementSibling?.remove(); // what is shown where no scripts run
   const fit = () => {{
     const end = document.body.getBoundingClientRect().bottom + window.scrollY + {margin};
     frame.style.height = `${{Math.max({least}, Math.ceil(end))}}px`;
