@@ -327,6 +327,28 @@ def test_a_vocab_txt_says_whether_capitals_count_and_must_be_berts(copied):
         tv.load(folder)
 
 
+def test_the_examples_of_a_chinese_vocabulary_are_chinese(copied):
+    folder = copied("bert-masked")
+    assert tv.load(folder).card["examples"] == ["The cat sat on the [MASK] because it was tired."]
+    content = json.loads((folder / "tokenizer.json").read_text())
+    for first, examples in (
+        ("\u4e00", ["小猫趴在垫子上，因为它[MASK]了。"]),
+        ("\u3041", ["The cat sat on the [MASK] because it was tired."]),  # Japanese
+    ):
+        written = [chr(ord(first) + place) * 4 for place in range(60)] + [
+            chr(0x5000 + place) * 4 for place in range(200)
+        ]
+        vocabulary = content["model"]["vocab"]
+        kept = [
+            token for token in vocabulary if token.startswith("[") and token.endswith("]") and len(token) > 2
+        ]
+        tokens = [*kept, *written][: len(vocabulary)]
+        model = content["model"] | {"vocab": {token: number for number, token in enumerate(tokens)}}
+        text = json.dumps(content | {"model": model}, ensure_ascii=False)
+        (folder / "tokenizer.json").write_text(text, encoding="utf-8")
+        assert tv.load(folder).card["examples"] == examples
+
+
 def test_a_byte_that_is_a_character_is_shown_as_one():
     tokens = tv.load(HERE / "models" / "llama").trace("Z\n€").tokens
     assert tokens[-5:] == ("Z", "\n", "<0xE2>", "<0x82>", "<0xAC>")

@@ -60,6 +60,11 @@ SUFFIXES = {
 WRITING = ("decoder_start_token_id", "forced_bos_token_id", "eos_token_id")
 """Settings of generation_config.json that hold where config.json lacks them."""
 
+VOCABULARY_CHARS = 2**20
+"""Characters of a tokenizer.json that tell the language of its vocabulary."""
+
+_HAN, _KANA, _LATIN = map(re.compile, ("[\u4e00-\u9fff]", "[\u3040-\u30ff]", "[A-Za-z]{2,}"))
+
 _BLOCK = re.compile(r"(encoder|decoder)_(\d+)/")
 _PART = re.compile(r"(.*)\[(\d)(//?)(\d)\]")
 
@@ -253,12 +258,22 @@ def _task(config):
 def _examples(kind, config, tokenizer):
     if kind == "t5" and config.has_decoder:
         return ["translate English to German: The cat sat on the mat because it was tired."]
+    is_chinese = _is_chinese(tokenizer)
     if config.fills_in or kind == "bart":
         mask = "[MASK]" if '"[MASK]"' in tokenizer else "<mask>"
+        if is_chinese:
+            return [f"小猫趴在垫子上，因为它{mask}了。"]
         return [f"The cat sat on the {mask} because it was tired."]
     if not config.has_encoder:
-        return ["The cat sat on the mat. The cat"]
-    return ["The cat sat on the mat because it was tired."]
+        return ["小猫趴在垫子上。小猫" if is_chinese else "The cat sat on the mat. The cat"]
+    return ["小猫趴在垫子上，因为它累了。" if is_chinese else "The cat sat on the mat because it was tired."]
+
+
+def _is_chinese(tokenizer):
+    """Return whether the vocabulary of a tokenizer.json is mostly Chinese."""
+    begin = tokenizer[:VOCABULARY_CHARS]
+    chinese, japanese, latin = (len(pattern.findall(begin)) for pattern in (_HAN, _KANA, _LATIN))
+    return chinese > latin and chinese > 10 * japanese
 
 
 def _sources(config, family, head, tensors) -> tuple[dict[str, Source], dict[str, str], set[str]]:
