@@ -17,6 +17,7 @@ import transformer_viz as tv
 from transformer_viz import PRESETS, Trace, store
 from transformer_viz.cli.main import main
 from transformer_viz.cli.program import EXAMPLES
+from transformer_viz.data import ReadOptions, preview
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs
 from transformer_viz.runs.recipes import RECIPES
 
@@ -328,11 +329,15 @@ def test_without_a_preset_train_chooses_for_a_file_what_the_page_does(
     data = tmp_path / "mine.csv"
     data.write_text(text)
     job, said = asked("--data", data)
-    assert job.config == RECIPES[kind].config(max_len=longest)
-    assert job.settings == RECIPES[kind].training()
-    assert (job.tokens, job.keep_case, said) == (tokens, keep_case, "")
+    recipe, rows = RECIPES[kind], preview(data).num_rows
+    assert job.config == recipe.config(max_len=longest)
+    assert job.settings == recipe.for_rows(rows).training()
+    assert (job.tokens, job.keep_case) == (tokens, keep_case)
+    kinds = {"labels": "labelled texts", "pairs": "pairs", "texts": "texts"}
+    assert said.startswith(f"{data} is read as {kinds[kind]}, to learn ")
+    assert (f"{data} has {rows} rows, which is too few" in said) == (rows < 200)
     job, _ = asked("--data", data, "--epochs", 2, "--set", "max_len=9", "--tokens", "wordpiece")
-    assert (job.config.max_len, job.settings) == (9, RECIPES[kind].training(epochs=2))
+    assert (job.config.max_len, job.settings) == (9, recipe.for_rows(rows).training(epochs=2))
     assert (job.tokens, job.keep_case) == ("wordpiece", False)
 
 
@@ -368,8 +373,61 @@ def test_a_preset_is_trained_as_it_is_on_the_tokens_of_the_file_and_the_encoding
     job, said = asked("--preset", "attention-only", "--data", data)
     assert (job.config, job.settings) == (PRESETS["attention-only"], TrainingSettings())
     assert job.tokens == "characters"
-    assert said == f"{data} was read as GBK.\n"
+    assert said.splitlines()[0] == (
+        f"{data} is read as labelled texts, to learn to classify: text=text label=label"
+    )
+    assert said.splitlines()[-1] == f"{data} was read as GBK."
     assert asked("--data", "addition", "--epochs", 1)[0].rows == RECIPES["addition"].rows
+
+
+def test_how_a_file_is_to_be_read_is_said_and_kept_with_the_run(asked, tmp_path):
+    data = tmp_path / "opiniones.csv"
+    rows = "".join(f"¡Qué película {i}!|sí\nNo sé {i}|no\n|no\n" for i in range(99))
+    data.write_text(rows, encoding="cp1252")
+    flags = ("--encoding", "latin-1", "--no-header", "--skip-bad-rows", "--many-labels")
+    job, _ = asked("--data", data, *flags)
+    assert job.options == ReadOptions("Windows-1252", False, True, True)
+    assert TrainingJob.from_json(job.to_json()) == job
+    old = json.loads(job.to_json())
+    del old["options"]
+    assert TrainingJob.from_json(json.dumps(old)).options == ReadOptions()
+
+
+NEWS = "Class Index,Title,Description\n" + "".join(
+    f"{i % 4},title of {i},what is in {i}\n" for i in range(40)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (NEWS, "what is to be learned is not clear from its columns: Class Index, Title, Description."),
+        (NEWS.partition("\n")[2], "seems to have no header: its first row is: 0, title of 0, what is in 0."),
+        (NEWS.replace("Class Index", "when"), "what is to be learned is not clear from its columns: when, "),
+        (
+            "text,funny,sad\n" + "".join(f"film number {i},{i % 2},{i % 3 % 2}\n" for i in range(40)),
+            "each of the columns funny, sad stands for a label",
+        ),
+    ],
+    ids=["news", "no header", "titles", "flags"],
+)
+def test_nothing_is_translated_or_continued_unasked(run, tmp_path, text, sentence):
+    data = tmp_path / "mine.csv"
+    data.write_text(text)
+    done = run("train", "--data", data, "--out", "any")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+
+
+def test_what_is_left_out_is_printed(run, models_folder, csv, tmp_path):
+    gaps = tmp_path / "gaps.csv"
+    gaps.write_text(csv.read_text() + "\n,positive\n")
+    asked = ("evaluate", "--model", "small", "--data", gaps)
+    assert "no text (1)" in run(*asked).stderr
+    said = run(*asked, "--skip-bad-rows").stdout
+    assert f"{gaps}: 1 of " in said
+    assert " rows are left out: no text (1). The first: line " in said
+    assert "1 blank row is skipped." in said
 
 
 def test_five_labels_are_trained_with_a_preset_for_two(run, models_folder, tmp_path):

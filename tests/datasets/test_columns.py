@@ -132,8 +132,8 @@ def test_a_file_without_a_header_is_refused(file, content, names, header):
     with pytest.raises(DataError) as error:
         read_labelled(path)
     assert str(error.value) == (
-        f"{path} seems to have no header: its first line is: {names}. "
-        f"Add a first line that names the columns: {header}"
+        f"{path} seems to have no header: its first row is: {names}. If that is data, say so (on the command "
+        f"line: --no-header), or add a first row that names the columns: {header}"
     )
 
 

@@ -1,8 +1,11 @@
 """Values of arguments of the form NAME=VALUE."""
 
 import json
+from argparse import Namespace
 from typing import Any
 
+from transformer_viz.data import ReadOptions
+from transformer_viz.data.encodings import encoding_named
 from transformer_viz.language import LANGUAGES, Problem
 
 
@@ -15,6 +18,16 @@ def columns(pairs: list[str]) -> dict[str, str]:
             raise Problem("command.columns", received=repr(each))
         columns[role] = name
     return columns
+
+
+def read_options(arguments: Namespace) -> ReadOptions:
+    """Return how the files of a command are to be read."""
+    return ReadOptions(
+        encoding=encoding_named(arguments.encoding) if arguments.encoding else "",
+        has_header=not arguments.no_header,
+        skip_bad_rows=arguments.skip_bad_rows,
+        many_labels=arguments.many_labels,
+    )
 
 
 def assignment(text: str) -> tuple[str, Any]:

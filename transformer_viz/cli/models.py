@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from transformer_viz import store
-from transformer_viz.cli.arguments import columns
+from transformer_viz.cli.arguments import columns, read_options
 from transformer_viz.cli.program import example, localized
 from transformer_viz.data import NAMED, read_for_decoder, read_labelled, read_pairs
 from transformer_viz.language import Phrase, Problem
@@ -108,7 +108,7 @@ def evaluate(arguments: Namespace) -> None:
     explorer = _load(arguments.model)
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
-        rows = read(arguments.data, columns(arguments.columns))
+        rows = _read(read, arguments)
         perplexity = load_upper_floor("inspection.perplexity")
         is_text = not any(rows["target"]) or perplexity.is_packed(explorer)
         if not explorer.config.has_encoder and is_text:
@@ -120,7 +120,7 @@ def evaluate(arguments: Namespace) -> None:
         _print_accuracies(result)
         return
     if explorer.config.fills_in:
-        rows = read_for_decoder(arguments.data, columns(arguments.columns))
+        rows = _read(read_for_decoder, arguments)
         result = load_upper_floor("inspection.perplexity").evaluate_masked_tokens(
             explorer, rows["text"], progress=True
         )
@@ -129,7 +129,7 @@ def evaluate(arguments: Namespace) -> None:
         _print_accuracies(result)
         return
     name = str(arguments.data)
-    rows = NAMED[name]()[1] if name in NAMED else read_labelled(arguments.data, columns(arguments.columns))
+    rows = NAMED[name]()[1] if name in NAMED else _read(read_labelled, arguments)
     result = load_upper_floor("inspection.evaluation").evaluate(explorer, rows, progress=True)
     print(f"rows               {result.rows:,}\naccuracy           {result.accuracy:.4f}")
     print(f"  uniform attention  {result.uniform_accuracy:.4f}")
@@ -141,6 +141,19 @@ def evaluate(arguments: Namespace) -> None:
     print()
     print(result.by_label.to_string(float_format="{:.4f}".format))
     print(f"\n{result.confusion.to_string()}\n(rows: true label; columns: predicted)")
+
+
+def _read(read, arguments):
+    """Return the rows of a data set, and print what was left out."""
+    rows = read(arguments.data, columns(arguments.columns), read_options(arguments))
+    print_left_out(rows)
+    return rows
+
+
+def print_left_out(rows: pd.DataFrame) -> None:
+    """Print what was left out of the file of some rows."""
+    for sentence in rows.attrs["bad_rows"].said():
+        print(localized(sentence))
 
 
 def _evaluate_texts(explorer, texts):

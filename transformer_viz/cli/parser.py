@@ -7,6 +7,8 @@ from pathlib import Path
 from transformer_viz.cli import app, comparing, fetching, models, roles, training
 from transformer_viz.cli.program import example, program, program_name
 from transformer_viz.data import NAMED
+from transformer_viz.data.columns import MAX_LABELS, MOST_LABELS
+from transformer_viz.data.encodings import ENCODINGS
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs import TrainingSettings
 from transformer_viz.runs.recipes import Recipe
@@ -15,8 +17,8 @@ from transformer_viz.values.presets import PRESETS
 from transformer_viz.values.version import __version__
 
 FILES = (
-    "CSV, TSV or JSONL, optionally gzipped, with the columns text,label for an encoder or text,target for a "
-    "decoder; for a decoder-only model also plain text"
+    "CSV, TSV, JSON or an Excel workbook, optionally gzipped, with the columns text,label for an encoder or "
+    "text,target for a decoder; fastText's form; for a decoder-only model also plain text"
 )
 
 SETTINGS_HELP = {
@@ -135,7 +137,7 @@ def _add_model_commands(add):
     sub = add("evaluate", models.evaluate, text)
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
     sub.add_argument("--data", required=True, type=Path, help=f"{FILES}; or {', '.join(NAMED)}")
-    _add_columns(sub)
+    _add_reading(sub)
 
     text = "Show what each head usually does, from what is kept with the model, or measured over many texts."
     sub = add("roles", roles.roles, text)
@@ -146,7 +148,7 @@ def _add_model_commands(add):
     sub.add_argument("--data", type=Path, help=text)
     sub.add_argument("--rows", type=int, default=500, help="most texts, chosen at random (default 500)")
     sub.add_argument("--save", action="store_true", help="keep the result with the model, for its captions")
-    _add_columns(sub)
+    _add_reading(sub)
 
 
 def _add_train_arguments(sub):
@@ -176,7 +178,7 @@ def _add_train_arguments(sub):
         help=f"one or more files ({FILES}); or a data set: {', '.join(NAMED)}; or a task that generates its "
         f"data: {', '.join(TASKS)}",
     )
-    _add_columns(sub)
+    _add_reading(sub)
     sub.add_argument("--tokens", choices=TOKEN_KINDS, help="tokenisation (default: chosen for the data)")
     text = "tokenisation of the target, with a vocabulary of its own (default: chosen for the data)"
     sub.add_argument("--target-tokens", choices=TOKEN_KINDS, help=text)
@@ -219,7 +221,7 @@ def _add_settings(group):
         group.add_argument(name, type=field.type, help=text)
 
 
-def _add_columns(sub):
+def _add_reading(sub):
     sub.add_argument(
         "--columns",
         nargs="+",
@@ -227,3 +229,13 @@ def _add_columns(sub):
         metavar="ROLE=NAME",
         help="columns of the text, label, target or group, if they cannot be inferred: text=review",
     )
+    text = f"encoding of the files (default: recognised): {', '.join(ENCODINGS)}"
+    sub.add_argument("--encoding", metavar="NAME", help=text)
+    text = "the first row is data: the columns are named 'column 1', 'column 2', ..."
+    sub.add_argument("--no-header", action="store_true", help=text)
+    text = (
+        "leave out rows that cannot be used, and say how many; otherwise they are named and nothing is done"
+    )
+    sub.add_argument("--skip-bad-rows", action="store_true", help=text)
+    text = f"accept more than {MAX_LABELS} different labels, up to {MOST_LABELS:,}"
+    sub.add_argument("--many-labels", action="store_true", help=text)

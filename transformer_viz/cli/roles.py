@@ -8,11 +8,14 @@ import pandas as pd
 from tqdm import tqdm
 
 from transformer_viz import store
-from transformer_viz.cli.arguments import columns
+from transformer_viz.cli.arguments import columns, read_options
+from transformer_viz.cli.models import print_left_out
 from transformer_viz.cli.program import program
 from transformer_viz.data import (
     NAMED,
+    RECOGNISED,
     DataError,
+    ReadOptions,
     preview,
     read_for_decoder,
     read_labelled,
@@ -47,8 +50,9 @@ def roles(arguments: Namespace) -> None:
     if arguments.rows < 1:
         raise Problem("command.rows", received=arguments.rows)
     explorer = load_upper_floor("inspection.explorer").load(arguments.model)
-    texts = texts_of(explorer.config, arguments.data, arguments.rows, columns(arguments.columns))
-    words = _typical_words(explorer, arguments.data, columns(arguments.columns))
+    names, options = columns(arguments.columns), read_options(arguments)
+    texts = texts_of(explorer.config, arguments.data, arguments.rows, names, options)
+    words = _typical_words(explorer, arguments.data, names, options)
     measure = load_upper_floor("inspection.head_roles").head_roles
     with tqdm(total=len(texts), unit="text", disable=not sys.stderr.isatty()) as bar:
         found = measure(explorer, texts, words=words, progress=lambda done: bar.update(done - bar.n))
@@ -61,7 +65,11 @@ def roles(arguments: Namespace) -> None:
 
 
 def texts_of(
-    config: TransformerConfig, data: Path, rows: int, names: dict[str, str]
+    config: TransformerConfig,
+    data: Path,
+    rows: int,
+    names: dict[str, str],
+    options: ReadOptions = RECOGNISED,
 ) -> list[str] | list[tuple[str, str]]:
     """Return a random sample of the texts in a file, a data set or a task, in order.
 
@@ -70,16 +78,20 @@ def texts_of(
         data: The file, or the name of a data set or of a task.
         rows: Most texts.
         names: Role -> column in the file.
+        options: How the file is read; what is left out of it is printed.
     """
     if str(data) in TASKS:
         pairs = TASKS[str(data)].pairs(rows, seed=UNSEEN)
     elif str(data) in NAMED:
         pairs = [(text, None) for text in NAMED[str(data)]()[1]["text"]]
     elif config.has_decoder:
-        frame = (read_pairs if config.has_encoder else read_for_decoder)(data, names)
+        frame = (read_pairs if config.has_encoder else read_for_decoder)(data, names, options)
+        print_left_out(frame)
         pairs = list(zip(frame["text"], frame["target"], strict=True))
     else:
-        pairs = [(text, None) for text in read_texts(data, names)["text"]]
+        frame = read_texts(data, names, options)
+        print_left_out(frame)
+        pairs = [(text, None) for text in frame["text"]]
     if len(pairs) > rows:
         pairs = pd.Series(pairs).sample(rows, random_state=0).sort_index().tolist()
     if config.architecture == "encoder-decoder":
@@ -88,14 +100,14 @@ def texts_of(
     return [f"{text} {target}".strip() if joined and target else text for text, target in pairs]
 
 
-def _typical_words(explorer, data, names):
+def _typical_words(explorer, data, names, options):
     """Return the words typical of each label; None if the texts have no labels, or not those of the model."""
     if not explorer.config.labels or str(data) in TASKS:
         return None
     if str(data) in NAMED:
         rows = NAMED[str(data)]()[1]
-    elif "label" in names or preview(data).kind == "labels":
-        rows = read_labelled(data, names)
+    elif "label" in names or preview(data, options).kind == "labels":
+        rows = read_labelled(data, names, options)
     else:
         return None
     try:

@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,10 @@ import pandas as pd
 from tqdm import tqdm
 
 from transformer_viz import store
-from transformer_viz.cli.arguments import assignment, columns, label_name, translation
+from transformer_viz.cli.arguments import assignment, columns, label_name, read_options, translation
 from transformer_viz.cli.models import headline_metrics
 from transformer_viz.cli.program import example, localized, program
-from transformer_viz.data import NAMED, preview
+from transformer_viz.data import COLUMN_ROLES, NAMED, BadRows, Preview, preview
 from transformer_viz.data.encodings import UTF_8
 from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
@@ -32,7 +32,14 @@ from transformer_viz.runs import (
     open_run,
     runs_folder,
 )
-from transformer_viz.runs.recipes import FINE_TUNING_RATE, RECIPES, Recipe, file_defaults, recipe_name
+from transformer_viz.runs.recipes import (
+    FEW_ROWS,
+    FINE_TUNING_RATE,
+    RECIPES,
+    Recipe,
+    file_defaults,
+    recipe_name,
+)
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.fine_tuning import child_config, longest_text
 from transformer_viz.values.presets import PRESETS
@@ -47,8 +54,10 @@ def train(arguments: Namespace) -> None:
     store.check_writable(Path(job.out).name, folder=Path(job.out).parent, overwrite=job.overwrite)
     if job.data in NAMED:
         check_named(job.data)
-    if _is_file(job.data):
-        show_encodings(filter(None, (job.data, *job.more_data, *job.train_only, job.test)))
+    if found := _first_look(arguments):
+        _show_kind(job, found)
+        others = filter(None, (*job.more_data, *job.train_only, job.test))
+        show_encodings({job.data: found, **{path: preview(path, job.options) for path in others}})
     _train_run(create_run(job))
 
 
@@ -81,15 +90,35 @@ def job_of(arguments: Namespace) -> TrainingJob:
         out=str(_output_folder(arguments.out)),
         overwrite=arguments.overwrite,
         columns=columns(arguments.columns),
+        options=read_options(arguments),
     )
     return dataclasses.replace(job, **_tokens(arguments, job))
 
 
-def show_encodings(paths: Iterable[str]) -> None:
+def _first_look(arguments: Namespace) -> Preview | None:
+    """Return the preview of the first file, which is read once; None of a task or a data set."""
+    if not hasattr(arguments, "first_look"):
+        data = arguments.data[0]
+        arguments.first_look = preview(data, read_options(arguments)) if _is_file(data) else None
+    return arguments.first_look
+
+
+def _show_kind(job: TrainingJob, found: Preview) -> None:
+    """Print as what the first file is read, and whether it is too small to learn from."""
+    kind = _kind_of_rows(job.config)
+    chosen = found.guess.get(kind, {}) | job.columns
+    chosen = {"text" if role == "source" else role: name for role, name in chosen.items()}
+    if chosen.keys() >= set(COLUMN_ROLES[kind]):
+        print(localized(Phrase(f"file.read_as.{kind}", path=job.data, **chosen)))
+    if found.num_rows < FEW_ROWS and not job.more_data:
+        print(localized(Phrase("file.few_rows", path=job.data, count=found.num_rows)))
+
+
+def show_encodings(files: Mapping[str, Preview]) -> None:
     """Print the encoding of each file that is not in UTF-8."""
-    for path in paths:
-        if (found := preview(path).encoding) != UTF_8:
-            print(localized(Phrase("file.decoded", path=path, encoding=found)))
+    for path, found in files.items():
+        if found.encoding not in (UTF_8, ""):
+            print(localized(Phrase("file.decoded", path=path, encoding=found.encoding)))
 
 
 def resume(arguments: Namespace) -> None:
@@ -127,14 +156,16 @@ def recipe_of(arguments: Namespace) -> Recipe | None:
     """Return the recipe for the data, as on the Train page; None if a preset is given."""
     if arguments.preset:
         return None
-    name = recipe_name(arguments.data[0], columns(arguments.columns))
-    if not _is_file(arguments.data[0]):
+    found = _first_look(arguments)
+    name = recipe_name(arguments.data[0], columns(arguments.columns), found)
+    if not found:
         return RECIPES[name]
-    found = file_defaults(name, preview(arguments.data[0]), columns(arguments.columns))
-    changes: dict[str, Any] = {"max_len": found.max_len}
-    if found.target_tokens:
+    defaults = file_defaults(name, found, columns(arguments.columns))
+    changes: dict[str, Any] = {"max_len": defaults.max_len}
+    if defaults.target_tokens:
         changes["tie_embeddings"] = False
-    return dataclasses.replace(RECIPES[name], changes=RECIPES[name].changes | changes)
+    recipe = RECIPES[name] if arguments.data[1:] else RECIPES[name].for_rows(found.num_rows)
+    return dataclasses.replace(recipe, changes=recipe.changes | changes)
 
 
 def settings_of(arguments: Namespace, config: TransformerConfig) -> TrainingSettings:
@@ -180,13 +211,13 @@ def _tokens(arguments, job):
     """Return the kinds of tokens and whether case is distinguished; for a file, not given, as on the page."""
     given = {"tokens": arguments.tokens, "target_tokens": arguments.target_tokens}
     given = {name: tokens for name, tokens in given.items() if tokens}
-    if arguments.tokens or job.parent or not _is_file(job.data):
+    if arguments.tokens or job.parent or not (found := _first_look(arguments)):
         return given
-    found = file_defaults(_kind_of_rows(job.config), preview(job.data), job.columns)
+    defaults = file_defaults(_kind_of_rows(job.config), found, job.columns)
     if job.config.tie_embeddings:
-        found = found.in_one_vocabulary()
-    tokens = {"tokens": found.tokens, "target_tokens": found.target_tokens}
-    return tokens | {"keep_case": job.keep_case or found.keep_case} | given
+        defaults = defaults.in_one_vocabulary()
+    tokens = {"tokens": defaults.tokens, "target_tokens": defaults.target_tokens}
+    return tokens | {"keep_case": job.keep_case or defaults.keep_case} | given
 
 
 def _kind_of_rows(config):
@@ -204,7 +235,7 @@ def _classifies(parent, arguments):
     """Return whether the new model is a classifier: a language model becomes one on labelled data."""
     if not parent.reads_start or not parent.predicts_tokens:
         return not parent.predicts_tokens
-    recipe = recipe_name(arguments.data[0], columns(arguments.columns))
+    recipe = recipe_name(arguments.data[0], columns(arguments.columns), _first_look(arguments))
     return not arguments.pack and (parent.fills_in or RECIPES[recipe].classifies)
 
 
@@ -292,6 +323,9 @@ class Progress:
         """Display an event."""
         kind = event["event"]
         if kind == "data":
+            for facts in event["left_out"]:
+                for sentence in BadRows.from_json(facts).said():
+                    tqdm.write(localized(sentence))
             if "note" in event:
                 tqdm.write(Words(language_of(os.environ)).translate(event["note"], under="error.precision."))
             self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())

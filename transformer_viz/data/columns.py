@@ -1,20 +1,37 @@
 """Roles of columns (text, label, target), guessed from their names, then from their values."""
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from transformer_viz.data.files import DataError
 from transformer_viz.data.table import Table
 from transformer_viz.language import Phrase
+from transformer_viz.text.scripts import main_script
 
 COLUMN_ROLES = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
 """Kind of data -> the roles of its columns."""
 
 MAX_LABELS = 50
-"""Most different labels."""
+"""Most different labels that are not asked about."""
+
+MOST_LABELS = 1_000
+"""Most different labels that can be learned."""
 
 SAMPLE = 1000
 """Rows examined for a guess."""
+
+ENDS = (*".!?…。！？",)
+"""Final characters of a sentence, which a column name does not have."""
+
+_NUMBER = re.compile(r"[-+]?[\d.]+")
+
+_FLAGS = ({"0", "1"}, {"0.0", "1.0"}, {"true", "false"}, {"yes", "no"}, {"是", "否"})
+"""Values of columns that each stand for a label."""
+
+HEADERLESS = ("text", "jsonl", "json", "fasttext")
+"""Formats of which no row has the names of the columns."""
 
 _LISTED = 8
 
@@ -25,6 +42,7 @@ _TEXT = (
 )
 _LABEL = (
     *("label", "labels", "sentiment", "class", "target", "category", "polarity", "label_text"),
+    *("class_index", "intent", "topic"),
     *("标签", "类别", "情感", "分类", "情感倾向", "标注"),
 )
 _SOURCE = ("source", "src", "text", "input", "question", "prompt", "article", "原文", "源", "问题", "输入")
@@ -50,6 +68,72 @@ def is_known(name: str) -> bool:
     return _bare(name) in _KNOWN
 
 
+def is_data(cell: str) -> bool:
+    """Return whether a cell of a first row is rather a value than the name of a column."""
+    cell = cell.strip()
+    is_long = len(cell) > 40 or len(cell.split()) > 4
+    return is_long or cell.endswith(ENDS) or _NUMBER.fullmatch(cell) is not None
+
+
+def is_label(values: Sequence[str]) -> bool:
+    """Return whether the values of a column look like labels: few, short and repeated."""
+    different = set(values)
+    most = max(min(MAX_LABELS, len(values) // 2), len(values) // 10)
+    return 2 <= len(different) <= most and max(map(len, different)) <= 40
+
+
+def is_numbering(table: Table, name: str) -> bool:
+    """Return whether a column holds a different number in each row."""
+    values = _values(table, name)
+    return len({*values}) == len(values) and all(map(_NUMBER.fullmatch, values))
+
+
+def lacks_header(table: Table) -> bool:
+    """Return whether the names of the columns look like a row of data.
+
+    Of texts in several scripts they do if each is in the script of its column: "Good morning", "早上好".
+    """
+    if not table.has_header or table.format in HEADERLESS or any(map(is_known, table.columns)):
+        return False
+    values = [_values(table, name) for name in table.columns]
+    if any(is_data(name) or name in column for name, column in zip(table.columns, values, strict=True)):
+        return True
+    scripts = list(map(main_script, values))
+    are_texts = len(values) > 1 and all(map(_is_text, values)) and len({*scripts}) > 1
+    return are_texts and scripts == [main_script([name]) for name in table.columns]
+
+
+def flags_of(table: Table) -> list[str]:
+    """Return the columns that hold nothing but 0 and 1, or yes and no: each stands for a label of its own.
+
+    Empty if there is only one, which is a label itself.
+    """
+    found = [
+        name
+        for name in table.columns
+        if any(set() < {value.casefold() for value in _values(table, name)} <= flags for flags in _FLAGS)
+    ]
+    return found if len(found) > 1 else []
+
+
+def example_of_several(labels: Sequence[str]) -> str:
+    """Return a label that joins several others, as in "comedy|drama"; "" if labels are single ones.
+
+    They are joined if that is true of a tenth of the rows, and if most parts come again in other labels.
+
+    Args:
+        labels: Label of each row.
+    """
+    for between in ("|", ";", ","):
+        joined = [label for label in labels if between in label]
+        if len(joined) < max(2, len(labels) / 10):
+            continue
+        parts = Counter(part.strip() for label in set(labels) for part in label.split(between))
+        if sum(count > 1 for count in parts.values()) >= len(parts) / 2:
+            return joined[0]
+    return ""
+
+
 def choose_columns(table: Table, kind: str, columns: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return role -> column of a table, given or guessed.
 
@@ -71,10 +155,12 @@ def choose_columns(table: Table, kind: str, columns: Mapping[str, str] | None = 
     missing = [role for role in COLUMN_ROLES[kind] if role not in chosen]
     if not missing:
         return chosen
-    if not any(map(is_known, table.columns)) and not columns:
-        _check_header(table, kind)
+    if not columns and lacks_header(table):
+        between = {"tsv": "<TAB>", "semicolon": ";", "pipe": "|"}.get(table.format, ",")
+        header = between.join(COLUMN_ROLES[kind])
+        raise DataError("column.header", path=table.path, columns=_listed(table.columns), header=header)
     for role in missing:
-        fits = _is_label if role == "label" else _is_text
+        fits = is_label if role == "label" else _is_text
         rest = [name for name in table.columns if name not in chosen.values()]
         found = [name for name in rest if fits(_values(table, name))]
         if kind == "pairs" and len(found) == len(missing):
@@ -93,7 +179,7 @@ def _named_columns(table, kind, columns):
         if role not in roles:
             raise DataError("column.role", role=named, roles=", ".join(roles))
         if column not in table.columns:
-            raise DataError("column.missing", path=table.path, column=column, columns=_listed(table))
+            raise DataError("column.missing", path=table.path, column=column, columns=_listed(table.columns))
         if column in given.values():
             raise DataError("column.twice", column=column)
         given[role] = column
@@ -118,24 +204,9 @@ def _add_known_names(table, kind, chosen):
         chosen |= zip(("text", "target"), languages, strict=True)
 
 
-def _check_header(table, kind):
-    """Refuse a file without a header: its first row would be lost."""
-    for name in table.columns:
-        data = len(name) > 40 or len(name.split()) > 4 or re.fullmatch(r"[-+]?[\d.]+", name)
-        if data or name in _values(table, name):
-            between = {"tsv": "<TAB>", "semicolon": ";"}.get(table.format, ",")
-            header = between.join(COLUMN_ROLES[kind])
-            raise DataError("column.header", path=table.path, columns=_listed(table), header=header)
-
-
 def _values(table, name):
     values = table.cells[table.columns.index(name)][:SAMPLE]
     return [value.strip() for value in values if isinstance(value, str)]
-
-
-def _is_label(values):
-    different = set(values)
-    return 2 <= len(different) <= min(MAX_LABELS, len(values) // 2) and max(map(len, different)) <= 40
 
 
 def _is_text(values):
@@ -149,18 +220,25 @@ def _is_text(values):
 
 
 def _unclear(table, kind, role, found, chosen):
+    if role == "label" and (flags := flags_of(table)):
+        example = _example(kind, chosen | {"label": flags[0]})
+        return DataError("column.flags", path=table.path, columns=_listed(flags), example=example)
     return DataError(
         "column.several" if found else "column.none",
         path=table.path,
         role=Phrase(f"role.{role}"),
-        columns=_listed(table),
-        example=" ".join(f"{each}={chosen.get(each, 'NAME')}" for each in COLUMN_ROLES[kind]),
+        columns=_listed(table.columns),
+        example=_example(kind, chosen),
     )
 
 
-def _listed(table):
-    names = ", ".join(" ".join(name.split())[:40] for name in table.columns[:_LISTED])
-    return names + (", ..." if len(table.columns) > _LISTED else "")
+def _example(kind, chosen):
+    return shlex.join(f"{role}={chosen.get(role, 'NAME')}" for role in COLUMN_ROLES[kind])
+
+
+def _listed(columns):
+    names = ", ".join(" ".join(name.split())[:40] for name in columns[:_LISTED])
+    return names + (", ..." if len(columns) > _LISTED else "")
 
 
 def _bare(name):

@@ -21,7 +21,6 @@ _FOREIGN = {
     b"PAR1": "file.parquet",
     b"SQLite format 3": "file.sqlite",
     b"%PDF": "file.pdf",
-    b"\xd0\xcf\x11\xe0": "file.xls",
 }
 """First bytes of a file -> code of the phrase that names its format."""
 
@@ -35,8 +34,8 @@ def line_reference(path: Path, line: int) -> Phrase:
     return Phrase("file.line", path=path, line=line)
 
 
-def read_text(path: Path, sha256: str = "", most: int | None = None) -> Decoded:
-    """Return the text of a file, without a byte order mark, and its encoding.
+def read_bytes(path: Path, sha256: str = "", most: int | None = None) -> bytes:
+    """Return the content of a file, decompressed.
 
     Args:
         path: The file.
@@ -44,30 +43,10 @@ def read_text(path: Path, sha256: str = "", most: int | None = None) -> Decoded:
         most: Most bytes, decompressed; None: `MAX_BYTES`.
 
     Raises:
-        DataError: If it is no text in a known encoding, has changed, or is too large decompressed, which is
-            determined without holding it in memory.
+        DataError: If it cannot be read, has changed, or is too large decompressed, which is determined
+            without holding it in memory.
     """
-    data = _bytes(path, sha256, MAX_BYTES if most is None else most)
-    for magic, kind in _FOREIGN.items():
-        if data.startswith(magic):
-            raise DataError("file.foreign", path=path, kind=Phrase(kind))
-    if b"\x00" in data[:1000] and not has_mark(data):
-        raise DataError("file.binary", path=path)
-    try:
-        text, encoding = decode(data)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DataError("file.encoding", place=line_reference(path, line)) from None
-    if "\x00" in text:
-        line = text.count("\n", 0, text.index("\x00")) + 1
-        raise DataError("file.nul", place=line_reference(path, line))
-    if re.match(r"\s*<(?:!doctype\s+html|html|head|\?xml)\b", text[:1000], re.IGNORECASE):
-        raise DataError("file.html", path=path)
-    return Decoded(text, encoding)
-
-
-def _bytes(path, sha256, most):
-    """Return the content of a file, decompressed."""
+    most = MAX_BYTES if most is None else most
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -92,6 +71,34 @@ def _bytes(path, sha256, most):
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError("file.unreadable", path=path, reason=reason) from None
+
+
+def text_of(path: Path, data: bytes, encoding: str = "") -> Decoded:
+    """Return the text of a file, without a byte order mark, and its encoding; see `decode` for bytes that do
+    not belong to it.
+
+    Args:
+        path: The file, for errors.
+        data: Its content, decompressed.
+        encoding: One of `encodings.ENCODINGS`; "": it is recognised.
+
+    Raises:
+        DataError: If it is no text in a known encoding.
+    """
+    for magic, kind in _FOREIGN.items():
+        if data.startswith(magic):
+            raise DataError("file.foreign", path=path, kind=Phrase(kind))
+    if b"\x00" in data[:1000] and not (has_mark(data) or encoding.startswith("UTF-")):
+        raise DataError("file.binary", path=path)
+    try:
+        decoded = decode(data, encoding)
+    except UnicodeDecodeError as error:
+        place = line_reference(path, data.count(b"\n", 0, error.start) + 1)
+        name = error.encoding.upper()[: len("UTF-16")]  # it may end in -LE
+        raise DataError("file.encoding", place=place, encoding=name) from None
+    if re.match(r"\s*<(?:!doctype\s+html|html|head|\?xml)\b", decoded.text[:1000], re.IGNORECASE):
+        raise DataError("file.html", path=path)
+    return decoded
 
 
 def _unpacked_size(file, most):

@@ -6,11 +6,21 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from transformer_viz.data.columns import COLUMN_ROLES, MAX_LABELS, SAMPLE, choose_columns, is_known
-from transformer_viz.data.files import DataError, line_reference
+from transformer_viz.data.columns import (
+    COLUMN_ROLES,
+    MAX_LABELS,
+    MOST_LABELS,
+    SAMPLE,
+    choose_columns,
+    flags_of,
+    is_known,
+    is_numbering,
+    lacks_header,
+)
+from transformer_viz.data.files import DataError
+from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.data.read_table import read_table
 from transformer_viz.data.table import MAX_CHARS
-from transformer_viz.language import Phrase
 from transformer_viz.text.scripts import main_script
 
 SHOWN = 5
@@ -24,13 +34,19 @@ class Preview(NamedTuple):
     """First look at a file, for the user to confirm.
 
     Attributes:
-        format: "csv", "tsv", "semicolon", "jsonl" or "text".
+        format: "csv", "tsv", "semicolon", "pipe", "jsonl", "json", "fasttext", "workbook" or "text".
         columns: Names of its columns; of plain text, "text".
         guess: kind -> role -> column, for each kind of `COLUMN_ROLES` that the file could be.
         rows: The first rows with all columns, unchanged.
         kind: The likeliest kind; None if the columns must be named.
-        encoding: Name of the encoding that was recognised.
+        encoding: Name of the encoding that was recognised; "" of a workbook.
         scripts: column -> script of most of its words, as `main_script` returns it.
+        is_sure: Whether the kind follows from the file; otherwise the user is to say what is to be learned.
+        lacks_header: Whether the names of the columns look like a row of data.
+        flags: Columns that stand for a label each; empty if there are not several.
+        sheets: Names of the sheets of a workbook that have any cells; the first one is read.
+        num_rows: Rows looked at, at most `SAMPLE`.
+        problem: Why it could not be of the first kind that it could not be; None if it could be any.
     """
 
     format: str
@@ -40,158 +56,226 @@ class Preview(NamedTuple):
     kind: str | None
     encoding: str
     scripts: dict[str, str]
+    is_sure: bool
+    lacks_header: bool
+    flags: list[str]
+    sheets: tuple[str, ...]
+    num_rows: int
+    problem: DataError | None
 
 
-def preview(path: str | Path, *, sha256: str = "", most_bytes: int | None = None) -> Preview:
+def preview(
+    path: str | Path,
+    options: ReadOptions = RECOGNISED,
+    *,
+    sha256: str = "",
+    most_bytes: int | None = None,
+) -> Preview:
     """Read the first rows of a file and guess its kind and columns.
 
     Args:
         path: The file.
+        options: How it is read.
         sha256: Expected SHA-256 in hexadecimal; "": any.
         most_bytes: Most bytes, decompressed; None: the limit of all files.
 
     Raises:
         DataError: If no rows can be read.
     """
-    table = read_table(path, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
-    guess = {}
+    table = read_table(path, options, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
+    guess, problems = {}, []
     for kind in COLUMN_ROLES if table.format != "text" else ["texts"]:
         try:
             guess[kind] = choose_columns(table, kind)
-        except DataError:
-            continue
+        except DataError as error:
+            problems.append(error.with_traceback(None))
     first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
-    rows = pd.DataFrame(first, columns=list(table.columns), dtype=object)
     scripts = dict(zip(table.columns, map(main_script, table.cells), strict=True))
     kind = _likeliest(table, guess)
-    return Preview(table.format, table.columns, guess, rows, kind, table.encoding, scripts)
+    return Preview(
+        format=table.format,
+        columns=table.columns,
+        guess=guess,
+        rows=pd.DataFrame(first, columns=list(table.columns), dtype=object),
+        kind=kind,
+        encoding=table.encoding,
+        scripts=scripts,
+        is_sure=_is_sure(table, kind, guess, scripts),
+        lacks_header=lacks_header(table),
+        flags=flags_of(table),
+        sheets=table.sheets,
+        num_rows=len(table.lines),
+        problem=next(iter(problems), None),
+    )
 
 
 def read_labelled(
-    path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    options: ReadOptions = RECOGNISED,
+    *,
+    sha256: str = "",
 ) -> pd.DataFrame:
-    """Read labelled texts from CSV (commas, semicolons), TSV or JSONL, plain or gzip.
+    """Read labelled texts from CSV (commas, semicolons, bars), TSV, JSON, fastText's form or a workbook.
 
     Args:
-        path: The file; its first line names the columns.
+        path: The file, plain or gzip.
         columns: role ("text", "label", "group") -> column in the file; missing roles are guessed, except the
             group, which keeps rows together when they are split.
+        options: How it is read.
         sha256: Expected SHA-256 of the file in hexadecimal; "": any.
 
     Returns:
         Columns text and label, and group if it was named, all as strings exactly as in the file ("NA",
-        "1.0"), in file order.
+        "1.0"), in file order; `attrs["bad_rows"]` is the `BadRows` of the file.
 
     Raises:
-        DataError: If the file is anything else; names file, line and remedy.
+        DataError: If the file is anything else, or has rows that cannot be used and are not to be left out;
+            names file, place and remedy.
     """
-    frame = _read(path, "labels", columns, sha256)
+    frame = _read(path, "labels", columns, options, sha256)
     labels = len(set(frame["label"]))
-    if labels > MAX_LABELS:
+    if labels > (MOST_LABELS if options.many_labels else MAX_LABELS):
+        code = "labels.many" if labels <= MOST_LABELS else "labels.most"
         column = frame.attrs["columns"]["label"]
-        raise DataError("labels.many", path=path, labels=labels, most=MAX_LABELS, column=column)
+        raise DataError(code, path=path, labels=labels, most=MOST_LABELS, column=column)
     return frame
 
 
 def read_pairs(
-    path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    options: ReadOptions = RECOGNISED,
+    *,
+    sha256: str = "",
 ) -> pd.DataFrame:
     """Read texts and the targets a decoder is trained to write; otherwise as `read_labelled`.
 
     Args:
         path: The file.
         columns: role ("text" or "source", "target", "group") -> column in the file.
+        options: How it is read.
         sha256: As for `read_labelled`.
 
     Returns:
-        Columns text and target, and group if it was named.
+        Columns text and target, and group if it was named; `attrs` as of `read_labelled`.
 
     Raises:
-        DataError: If the file is anything else; names file, line and remedy.
+        DataError: As `read_labelled`.
     """
-    return _read(path, "pairs", columns, sha256)
+    return _read(path, "pairs", columns, options, sha256)
 
 
 def read_texts(
-    path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    options: ReadOptions = RECOGNISED,
+    *,
+    sha256: str = "",
 ) -> pd.DataFrame:
     """Read texts for next-token prediction: plain text, one text on a line, or a table.
 
     Args:
         path: The file; empty lines of a plain text are skipped.
         columns: role ("text", "group") -> column in the file, if it is a table.
+        options: How it is read.
         sha256: As for `read_labelled`.
 
     Returns:
-        Column text, and group if it was named.
+        Column text, and group if it was named; `attrs` as of `read_labelled`.
 
     Raises:
-        DataError: If the file is anything else; names file, line and remedy.
+        DataError: As `read_labelled`.
     """
-    return _read(path, "texts", columns, sha256)
+    return _read(path, "texts", columns, options, sha256)
 
 
 def read_for_decoder(
-    path: str | Path, columns: Mapping[str, str] | None = None, *, sha256: str = ""
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    options: ReadOptions = RECOGNISED,
+    *,
+    sha256: str = "",
 ) -> pd.DataFrame:
     """Read the training data of a decoder alone: pairs if the file has a target, else texts.
 
     Args:
         path: The file.
         columns: As for `read_pairs` or `read_texts`.
+        options: How it is read.
         sha256: As for `read_labelled`.
 
     Returns:
-        Columns text and target, and group if it was named; the target of a text alone is empty.
+        Columns text and target, and group if it was named; the target of a text alone is empty; `attrs` as of
+        `read_labelled`.
 
     Raises:
-        DataError: If the file is anything else; names file, line and remedy.
+        DataError: As `read_labelled`.
     """
     columns = columns or {}
-    guess = {} if columns else preview(path, sha256=sha256).guess.get("pairs", {})
-    if {"target", "source"} & columns.keys() or is_known(guess.get("target", "")):
-        return read_pairs(path, columns, sha256=sha256)
-    frame = read_texts(path, columns, sha256=sha256)
+    needed = COLUMN_ROLES["pairs"] if columns.keys() & {"target", "source"} else COLUMN_ROLES["texts"]
+    table = read_table(path, options, needed=needed if columns else None, sha256=sha256)
+    if columns.keys() & {"target", "source"} or (not columns and _has_target(table)):
+        return _frame(table, "pairs", columns, options)
+    frame = _frame(table, "texts", columns, options)
     frame.insert(1, "target", "")
     return frame
 
 
-def _read(path, kind, columns, sha256):
+def _has_target(table):
+    """Return whether a table has a column with a well-known name of a target."""
+    try:
+        return table.format != "text" and is_known(choose_columns(table, "pairs")["target"])
+    except DataError:
+        return False
+
+
+def _read(path, kind, columns, options, sha256):
     """Return the chosen columns of a file; `attrs["columns"]` maps roles to their names."""
     needed = None if kind == "texts" and not columns else COLUMN_ROLES[kind]
-    table = read_table(path, needed=needed, sha256=sha256)
-    chosen = choose_columns(table, kind, columns)
+    return _frame(read_table(path, options, needed=needed, sha256=sha256), kind, columns, options)
+
+
+def _frame(table, kind, columns, options):
+    """Return the chosen columns of a table without its bad rows, if these are to be left out."""
+    chosen, bad = choose_columns(table, kind, columns), table.bad
+    values = {role: table.cells[table.columns.index(name)] for role, name in chosen.items()}
+    kept = range(len(table.lines))
+    for role, column in values.items():
+        most = MAX_LABEL if role == "label" else MAX_CHARS
+        if all(type(cell) is str and cell and not cell.isspace() and len(cell) <= most for cell in column):
+            continue
+        out = {index: fault for index in kept if (fault := _fault(column[index], most))}
+        for index, fault in out.items():
+            bad.add(f"{fault}.{role}", table.lines[index], [each[index] for each in table.cells])
+        kept = [index for index in kept if index not in out] if out else kept
+    if bad.count and not (options.skip_bad_rows and kept):
+        raise bad.refusal()
     frame = pd.DataFrame(
-        {role: _column(table, role, name) for role, name in chosen.items()},
+        {role: _plain(column, role, kept) for role, column in values.items()},
         columns=[role for role in (*COLUMN_ROLES[kind], "group") if role in chosen],
         dtype=object,
     )
-    frame.attrs["columns"] = chosen
+    frame.attrs |= {"columns": chosen, "bad_rows": bad}
     return frame
 
 
-def _column(table, role, name):
-    """Return the values of a column after checking each; only texts keep their outer spaces."""
-    values = table.cells[table.columns.index(name)]
-    most = MAX_LABEL if role == "label" else MAX_CHARS
-    for value, line in zip(values, table.lines, strict=True):
-        if type(value) is not str or not value or value.isspace() or len(value) > most:
-            raise _bad_value(line_reference(table.path, line), role, name, value)
-    return values if role == "text" else list(map(str.strip, values))
-
-
-def _bad_value(place, role, name, value):
-    where = {"place": place, "role": Phrase(f"role.{role}")}
+def _fault(value, most):
+    """Return the kind of fault of a cell, as in `BadRow`; "" if it can be used: a text, not too long."""
     if value is None:
-        return DataError("value.missing", column=name, **where)
-    if not isinstance(value, str):
-        return DataError("value.several", column=name, **where)
-    if not value.strip():
-        return DataError("value.empty", **where)
-    if role == "label":
-        column = " ".join(name.split())[:40]
-        return DataError("label.long", place=place, length=len(value), most=MAX_LABEL, column=column)
-    return DataError("value.long", length=len(value), most=MAX_CHARS, **where)
+        return "missing"
+    if type(value) is not str:
+        return "several"
+    if not value or value.isspace():
+        return "missing"
+    return "long" if len(value) > most else ""
+
+
+def _plain(column, role, kept):
+    """Return the cells of some rows; only texts keep their outer spaces."""
+    if role == "text":
+        return [column[index] for index in kept]
+    return [column[index].strip() for index in kept]
 
 
 def _likeliest(table, guess):
@@ -201,3 +285,19 @@ def _likeliest(table, guess):
         if "pairs" not in guess or len(set(labels)) <= min(MAX_LABELS, len(labels) / 2):
             return "labels"
     return next((kind for kind in ("pairs", "texts") if kind in guess), None)
+
+
+def _is_sure(table, kind, guess, scripts):
+    """Return whether the kind of a file follows from it.
+
+    Pairs are sure if they are called so, or if text and target are of two scripts: a title and its article
+    are two texts as well. Texts are sure if there is nothing else in the file but their numbers.
+    """
+    if kind == "pairs":
+        text, target = (guess[kind][role] for role in COLUMN_ROLES[kind])
+        has_two_scripts = all((scripts[text], scripts[target])) and scripts[text] != scripts[target]
+        return is_known(target) or has_two_scripts
+    if kind == "texts":
+        others = [name for name in table.columns if name != guess[kind]["text"]]
+        return all(is_numbering(table, name) for name in others)
+    return kind == "labels"

@@ -1,41 +1,37 @@
-"""Format detection: CSV, TSV, JSONL or plain text, from the content of a file."""
+"""The one entrance to all readers: a table from a file of any format."""
 
-import contextlib
-import csv
-import io
-import re
 from array import array
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
-from transformer_viz.data.columns import is_known
-from transformer_viz.data.delimited import DELIMITERS, read_delimited
-from transformer_viz.data.files import DataError, read_text
-from transformer_viz.data.jsonl import read_objects
+from transformer_viz.data.bad_rows import BadRows
+from transformer_viz.data.building import finished
+from transformer_viz.data.delimited import read_delimited
+from transformer_viz.data.encodings import UNREADABLE
+from transformer_viz.data.fasttext import read_fasttext
+from transformer_viz.data.files import MAX_BYTES, DataError, read_bytes, text_of
+from transformer_viz.data.jsonl import read_array, read_objects
+from transformer_viz.data.layout import layout_of
+from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.data.table import Table, check_count, row_limit
-
-_SAMPLE = 2**16
-"""Characters examined to detect the format."""
-
-_SAMPLE_ROWS = 20
-
-ENDS = (*".!?…。！？",)
-"""Final characters of a sentence, which a column name does not have."""
+from transformer_viz.data.workbook import is_workbook, read_workbook
 
 
 def read_table(
     path: str | Path,
+    options: ReadOptions = RECOGNISED,
     *,
     most: int | None = None,
     needed: Sequence[str] | None = None,
     sha256: str = "",
     most_bytes: int | None = None,
 ) -> Table:
-    """Read the rows of a file.
+    """Read the rows of a file; those that cannot be rows of its table are counted in `Table.bad`.
 
     Args:
         path: The file.
+        options: How it is read.
         most: Rows to read; None: all.
         needed: Columns the caller needs, so that the file is read as a table; None: it may also be plain
             text, one text on a line.
@@ -43,59 +39,35 @@ def read_table(
         most_bytes: Most bytes, decompressed; None: the limit of all files.
 
     Raises:
-        DataError: If it cannot be read; names file, line and remedy.
+        DataError: If it cannot be read; names file, place and remedy.
     """
     path = Path(path)
-    text, encoding = read_text(path, sha256, most_bytes)
-    kind = _format_of(path, text, needed)
-    if kind == "text":
-        table = _lines(path, text, most)
-    elif kind == "jsonl":
-        table = read_objects(path, text, most)
+    data = read_bytes(path, sha256, most_bytes)
+    if is_workbook(data):
+        limits = {"has_header": options.has_header, "most_bytes": most_bytes or MAX_BYTES}
+        table, has_unreadable = read_workbook(path, data, most, **limits), False
     else:
-        table = read_delimited(path, text, kind, most)
+        text, encoding = text_of(path, data, options.encoding)
+        table = _read(path, text, most, needed, options.has_header)._replace(encoding=encoding)
+        has_unreadable = UNREADABLE.search(text) is not None
+    is_whole = most is None or len(table.lines) < most
+    table = finished(table, is_whole=is_whole, has_unreadable=has_unreadable)
     if not table.lines:
-        raise DataError("table.no_rows", path=path)
-    return table._replace(encoding=encoding)
+        raise table.bad.refusal() if table.bad.count else DataError("table.no_rows", path=path)
+    return table
 
 
-def _format_of(path, text, needed):
-    if not text.strip():
-        if needed:
-            raise DataError("table.empty", path=path, header=",".join(needed))
-        raise DataError("text.empty", path=path)
-    begin = text[:1000].lstrip()
-    if re.match(r"\[\s*[\[{]", begin):
-        raise DataError("json.array", path=path)
-    if re.match(r"\{\s*[\"}]", begin):
-        return "jsonl"
-    samples = {kind: _sample(text, delimiter) for kind, delimiter in DELIMITERS.items()}
-    even = {kind: len({len(row) for row in rows}) == 1 for kind, rows in samples.items()}
-    width = {kind: len(rows[0]) for kind, rows in samples.items()}
-    best = max(samples, key=lambda kind: (even[kind] and width[kind] > 1, width[kind]))
-    if width[best] == 1:
-        best = "csv"
-    return "text" if not needed and not _is_header(samples[best][0], even[best]) else best
-
-
-def _sample(text, delimiter):
-    """Return the first rows without the last, which may be incomplete."""
-    rows, reader = [], csv.reader(io.StringIO(text[:_SAMPLE], newline=""), delimiter=delimiter)
-    with contextlib.suppress(csv.Error):  # reported when the whole file is read
-        rows.extend(islice(reader, _SAMPLE_ROWS))
-    rows = [row for row in rows if row]
-    if len(text) > _SAMPLE and len(rows) > 1:
-        rows.pop()
-    return rows or [[""]]
-
-
-def _is_header(row, even):
-    """Return whether a first line holds column names rather than a text."""
-    known = any(map(is_known, row))
-    if len(row) == 1:
-        return known
-    names = all(len(name) <= 40 and len(name.split()) <= 4 and not name.endswith(ENDS) for name in row)
-    return names and (known or (even and all(name == name.strip() for name in row)))
+def _read(path, text, most, needed, has_header):
+    layout = layout_of(path, text, needed)
+    if layout.format == "text":
+        return _lines(path, text, most)
+    if layout.format == "jsonl":
+        return read_objects(path, text, most)
+    if layout.format == "json":
+        return read_array(path, text, most)
+    if layout.format == "fasttext":
+        return read_fasttext(path, text, most)
+    return read_delimited(path, text, layout, most, has_header=has_header)
 
 
 def _lines(path, text, most):
@@ -107,4 +79,4 @@ def _lines(path, text, most):
         cells.append(line)
         lines.append(number)
     check_count(path, len(lines))
-    return Table(path, "text", ("text",), [cells], lines)
+    return Table(path, "text", ("text",), [cells], lines, BadRows(str(path)))

@@ -1,10 +1,12 @@
 """Splits into training, validation and test rows without a text on two sides."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from transformer_viz.data.bad_rows import BadRows
 from transformer_viz.data.files import DataError
 from transformer_viz.language import Phrase
 
@@ -49,6 +51,30 @@ def split(frame: pd.DataFrame, *, validation: float = 0.1, test: float = 0.0, se
             least = Phrase(f"three.{_unit(frame)}" if test else f"two.{_unit(frame)}")
             raise DataError("parts.rare_label", label=lacking[0], least=least)
     return parts
+
+
+def without_rare_labels(frame: pd.DataFrame, path: str = "", *, test: bool) -> tuple[pd.DataFrame, BadRows]:
+    """Return the rows without those whose label has too few texts of its own to be in each part.
+
+    Args:
+        frame: Columns text and label, and group if there is one.
+        path: Origin of the rows, for errors.
+        test: Whether there is a test part besides training and validation.
+
+    Returns:
+        The other rows, and what is left out.
+    """
+    bad, kept = BadRows(path, rows=len(frame)), frame
+    while len(kept):
+        group, first = _groups(kept)
+        texts = Counter(_owners(kept, group, first))
+        rare = np.array([texts[label] < 2 + test for label in kept["label"]])
+        if not rare.any():
+            break
+        for label, text in zip(kept["label"][rare], kept["text"][rare], strict=True):
+            bad.add("rare", 0, (label, text))
+        kept = kept.loc[~rare]
+    return kept, bad
 
 
 def split_pairs(frame: pd.DataFrame, *, validation: float = 0.1, test: float = 0.0, seed: int = 0) -> Split:

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transformer_viz.data import RECOGNISED, ReadOptions
+from transformer_viz.data.encodings import ENCODINGS
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import Phrase, Problem, json_reason
 from transformer_viz.runs.settings import TrainingSettings
@@ -47,6 +49,8 @@ class TrainingJob:
             guesses.
         rows: Texts generated for a built-in task.
         columns: Role -> column name in the file; the others are guessed.
+        options: How all files are read, and whether their bad rows are left out: the same rows whenever the
+            run is resumed.
         tokens: Kind of tokens, as in `Tokenizer.train`.
         target_tokens: Kind of tokens of the targets of an encoder-decoder without `tie_embeddings`; "":
             `tokens`.
@@ -76,6 +80,7 @@ class TrainingJob:
     train_only: tuple = ()
     rows: int = 20_000
     columns: dict = field(default_factory=dict)
+    options: ReadOptions = RECOGNISED
     tokens: str = "words"
     target_tokens: str = ""
     keep_case: bool = False
@@ -163,6 +168,7 @@ class TrainingJob:
         facts = {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(self)}
         facts["config"] = json.loads(self.config.to_json())
         facts["settings"] = dataclasses.asdict(self.settings)
+        facts["options"] = self.options._asdict()
         return json.dumps(facts, indent=2) + "\n"
 
     @classmethod
@@ -186,6 +192,7 @@ class TrainingJob:
         try:
             facts["config"] = TransformerConfig.from_json(json.dumps(facts["config"]))
             facts["settings"] = TrainingSettings(**facts["settings"])
+            facts["options"] = ReadOptions(**facts.get("options", {}))
             return cls(**facts)
         except (TypeError, OverflowError, RecursionError) as error:
             raise Problem("job.wrong", reason=str(error)) from None
@@ -211,6 +218,11 @@ def _read_once(path, stamp):
         return None, Problem.from_json(error.to_json())  # cached without its traceback
     except ValueError as error:
         return None, Problem(str(error))
+
+
+def _are_options(value):
+    encoding, *answers = value
+    return encoding in ("", *ENCODINGS) and all(isinstance(answer, bool) for answer in answers)
 
 
 def _are_paths(value):
@@ -243,6 +255,7 @@ _RULES = {
         Phrase("rule.sha"),
     ),
     "columns": (_is_texts, Phrase("rule.columns")),
+    "options": (_are_options, Phrase("rule.options")),
     "label_names": (_is_texts, Phrase("rule.label_names")),
     "tokens": (lambda value: value in TOKEN_KINDS, Phrase("rule.choice", choices=", ".join(TOKEN_KINDS))),
     "target_tokens": (

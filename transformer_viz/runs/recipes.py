@@ -1,12 +1,13 @@
 """Starting points of trainings: for each task a model and settings known to learn it."""
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transformer_viz.data import COLUMN_ROLES, NAMED, Preview, preview
+from transformer_viz.data import COLUMN_ROLES, DataError, Preview
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.scripts import UNSPACED
@@ -15,6 +16,17 @@ from transformer_viz.values.presets import PRESETS
 
 FINE_TUNING_RATE = 0.0003
 """Peak learning rate of fine-tuning: lower than for a new model, so that parameters change little."""
+
+FEW_ROWS = 200
+"""Rows of a file below which it is said that they are too few."""
+
+LEAST_STEPS = 150
+"""Steps below which a file has smaller batches and more epochs: to learn anything, and to see a curve."""
+
+SMALL_BATCHES = (32, 16, 8)
+
+MOST_EPOCHS = 30
+"""Most epochs for a small file."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,18 @@ class Recipe:
         if own.architecture == "encoder-decoder" or parent.architecture == "encoder-decoder":
             return own.architecture == parent.architecture
         return self.classifies or parent.predicts_tokens
+
+    def for_rows(self, rows: int) -> "Recipe":
+        """Return the recipe for a file of so many rows: of few, in smaller batches and more epochs."""
+        sizes = [size for size in SMALL_BATCHES if size < self.training().batch_size]
+        for size in (self.training().batch_size, *sizes):
+            settings = self.training(batch_size=size)
+            steps = settings.steps_per_epoch(settings.training_rows(rows))
+            if steps * settings.epochs >= LEAST_STEPS:
+                return replace(self, settings=self.settings | {"batch_size": size})
+        epochs = max(settings.epochs, min(MOST_EPOCHS, math.ceil(LEAST_STEPS / max(steps, 1))))
+        few = {"batch_size": size, "epochs": epochs, "patience": max(settings.patience, epochs // 3)}
+        return replace(self, settings=self.settings | few)
 
     def training(self, **changes: Any) -> TrainingSettings:
         """Return the settings, with further changes."""
@@ -146,22 +170,29 @@ def file_defaults(kind: str, found: Preview, columns: Mapping[str, str] | None =
     return FileDefaults("characters" if is_chinese else "words", keep_case=False, max_len=256)
 
 
-def recipe_name(data: str | Path, columns: Mapping[str, str]) -> str:
+def recipe_name(data: str | Path, columns: Mapping[str, str], found: Preview | None) -> str:
     """Return the name in `RECIPES` for some data: a built-in task, a named data set, or a file.
 
     Args:
         data: As in `TrainingJob`.
         columns: As in `TrainingJob`; if they name a label or a target, they determine the kind of rows.
+        found: Preview of a file; None: it is none.
 
     Raises:
-        DataError: If it is a file that cannot be read.
+        DataError: If neither the columns nor the file say what is to be learned.
     """
-    if str(data) in TASKS:
-        return str(data)
-    if str(data) in NAMED:
-        return "imdb"
+    if found is None:
+        return str(data) if str(data) in TASKS else "imdb"
     named = {"label": "labels", "target": "pairs"}
-    return next((named[role] for role in columns if role in named), preview(data).kind or "labels")
+    if kind := next((named[role] for role in columns if role in named), None):
+        return kind
+    if found.is_sure and found.kind:
+        return found.kind
+    if "text" in columns:
+        return "texts"
+    if found.problem and (found.lacks_header or found.flags):
+        raise found.problem
+    raise DataError("kind.unclear", path=data, columns=", ".join(found.columns))
 
 
 def presets_for(recipe: Recipe) -> list[str]:

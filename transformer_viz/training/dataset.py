@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
+from transformer_viz.data import BadRows
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.runs import TrainingSettings
 from transformer_viz.training import objectives
@@ -30,6 +31,7 @@ class Dataset(Protocol):
         tokenizers: Keyword arguments of `store.write_model`: tokenizer and, for an encoder-decoder,
             target_tokenizer.
         card: Facts about the data for the model card.
+        left_out: What was left out of the files.
         num_rows: Training rows.
         num_validation: Validation rows.
         signature: Tensor specs of the (inputs, targets) of a batch.
@@ -44,6 +46,7 @@ class Dataset(Protocol):
     config: TransformerConfig
     tokenizers: dict[str, str]
     card: dict
+    left_out: list[BadRows]
     num_rows: int
     num_validation: int
     signature: Any

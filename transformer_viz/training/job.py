@@ -49,6 +49,9 @@ STEP_SECONDS = 0.3
 STEP_SHARE = 1 / 500
 """Interval between two step events as a share of the time so far: the log of a long run stays short."""
 
+FIRST_STEPS = 200
+"""Steps at the beginning of which each is logged: all of a training on few rows."""
+
 CHECKPOINT_SECONDS = 10
 """Shortest interval between two checkpoints within an epoch."""
 
@@ -240,6 +243,7 @@ class _Worker:
             "steps_per_epoch": self.steps_per_epoch,
             "total_steps": self.steps_per_epoch * self.settings.epochs,
             "data": dataset.card["data"],
+            "left_out": [bad.to_json() for bad in dataset.left_out],
             **self._note(),
         }
 
@@ -296,7 +300,8 @@ class _Worker:
         """Log the means since the last step event, if that is long enough ago."""
         self.unlogged.add(measured)
         self.unlogged_seconds += seconds
-        if time.monotonic() - self.last_logged < max(STEP_SECONDS, STEP_SHARE * self.progress.seconds):
+        interval = max(STEP_SECONDS, STEP_SHARE * self.progress.seconds)
+        if self.progress.step > FIRST_STEPS and time.monotonic() - self.last_logged < interval:
             return
         self.log_event(
             "step",

@@ -59,6 +59,7 @@ class LabelledTexts(Dataset):
         )
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_rows, self.num_validation = len(train), len(validation)
+        self.left_out = rows.attrs.get("left_out", [])
         watched = choose_probes(job, sorted(validation["text"], key=len))
         self.probes = [(text, None) for text, _ in watched]
         self.role_texts = choose_role_texts(self.config, validation)

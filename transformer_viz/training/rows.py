@@ -1,6 +1,7 @@
 """Training, validation and test rows of a job, and their description in the model card."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transformer_viz.data import NAMED, DataError, Split, text_keys
+from transformer_viz.data import NAMED, BadRows, DataError, Split, text_keys, without_rare_labels
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.runs import TrainingJob
 from transformer_viz.values.config import TransformerConfig
@@ -31,16 +32,15 @@ NUM_PROBES = 3
 def load_rows(job: TrainingJob, read: Reader, columns: list[str]) -> tuple[pd.DataFrame, pd.DataFrame | None]:
     """Return the training rows and the test rows (None: to be split off), from files or a built-in task.
 
-    Rows from files have a column is_first: whether they are of the first file.
+    Rows from files have a column is_first: whether they are of the first file; what is left out of their
+    files is in `attrs["left_out"]`, a list of `BadRows`.
     """
     if job.more_data and (job.data in NAMED or job.data in TASKS):
         raise DataError("rows.more", data=job.data)
     if job.data in NAMED:
         return _named_rows(job, columns)
     if job.data not in TASKS:
-        rows = [read(job.data, job.columns, sha256=job.sha256).assign(is_first=True)]
-        rows += [read(path, job.columns).assign(is_first=False) for path in job.more_data]
-        return pd.concat(rows, ignore_index=True), read(job.test, job.columns) if job.test else None
+        return _file_rows(job, read, has_labels=columns[1] == "label")
     if job.test:
         raise DataError("rows.task_test", data=job.data)
     task, seed = TASKS[job.data], job.settings.seed
@@ -52,6 +52,38 @@ def load_rows(job: TrainingJob, read: Reader, columns: list[str]) -> tuple[pd.Da
     if columns[1] == "label" and len(set(train["label"])) > len(train) // 10:
         raise DataError("rows.task_labels", data=task.name)
     return train, test
+
+
+def _file_rows(job, read, has_labels):
+    """Return the rows of the files of a job."""
+    files = [read(job.data, job.columns, job.options, sha256=job.sha256)]
+    files += [read(path, job.columns, job.options) for path in job.more_data]
+    left_out = [rows.attrs["bad_rows"] for rows in files]
+    rows = pd.concat(
+        [each.assign(is_first=number == 0) for number, each in enumerate(files)], ignore_index=True
+    )
+    test = read(job.test, job.columns, job.options) if job.test else None
+    if has_labels:
+        rows, rare = without_rare_labels(rows, job.data, test=job.settings.test_share > 0)
+        if rare.count and not (job.options.skip_bad_rows and len(rows)):
+            raise rare.refusal()
+        left_out.append(rare)
+        if test is not None and job.options.skip_bad_rows:
+            test = test.loc[~test["label"].isin(_lost_labels(rows, files))]
+    if test is not None:
+        left_out.append(test.attrs["bad_rows"])
+    rows.attrs = {"left_out": _said(left_out)}
+    return rows, test
+
+
+def _said(left_out: Iterable[BadRows]) -> list[BadRows]:
+    """Return those of which there is something to say."""
+    return [bad for bad in left_out if bad.count or bad.blank]
+
+
+def _lost_labels(rows, files):
+    """Return the labels of the files that no row has any more."""
+    return {label for each in files for label in each["label"]} - set(rows["label"])
 
 
 def split_rows(
@@ -69,7 +101,9 @@ def split_rows(
     """
     train, validation, test = _split(job, split, rows, test)
     if job.train_only:
-        more = pd.concat([read(path, job.columns) for path in job.train_only])
+        files = [read(path, job.columns, job.options) for path in job.train_only]
+        rows.attrs.setdefault("left_out", []).extend(_said(each.attrs["bad_rows"] for each in files))
+        more = pd.concat(files)
         known = pd.concat([rows] if test is None else [rows, test])
         train = pd.concat([train, more.loc[~text_keys(more).isin(text_keys(known))]], ignore_index=True)
     return train, validation, test
@@ -150,11 +184,19 @@ def describe_source(job: TrainingJob, path: str, rows: pd.DataFrame) -> dict:
     if path in NAMED:
         return {"named": path, "rows": len(rows)}
     facts: dict[str, Any] = {"rows": len(rows)}
+    if left_out := _counted(rows.attrs.get("left_out", [])):
+        facts["left_out"] = left_out
     if path == job.data and job.train_only:
         facts["train_only"] = [_file(job, each) for each in job.train_only]
     if path == job.data and job.more_data:
         return {"files": [_file(job, each) for each in (path, *job.more_data)], **facts}
     return {**_file(job, path), **facts}
+
+
+def _counted(left_out: list[BadRows]) -> dict[str, int]:
+    """Return the kind of fault -> number of rows that are left out of all files."""
+    total = sum((Counter(bad.counts) for bad in left_out), Counter())
+    return dict(total.most_common())
 
 
 def _file(job, path):

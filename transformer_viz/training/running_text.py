@@ -76,6 +76,7 @@ class RunningText(Dataset):
             tokenizer.encode_batch(joined_texts(part), max_len=NO_LIMIT) for part in (train, validation)
         )
         tokens = sum(len(ids) + 1 for ids in self._train)
+        self.left_out = rows.attrs.get("left_out", [])
         self.num_rows, self.num_validation = math.ceil(tokens / self.config.max_len), len(validation)
         self.probes = choose_probes(job, joined_texts(validation).to_numpy())
         self.role_texts = choose_role_texts(self.config, validation)

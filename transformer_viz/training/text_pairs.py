@@ -63,6 +63,7 @@ class TextPairs(Dataset):
         if translates:
             self.tokenizers["target_tokenizer"] = target.to_json()
         self.num_rows, self.num_validation = len(train), len(validation)
+        self.left_out = rows.attrs.get("left_out", [])
         probes = validation[["text", "target"]] if translates else joined_texts(validation)
         self.probes = choose_probes(job, probes.to_numpy())
         self.role_texts = choose_role_texts(self.config, validation)
