@@ -21,7 +21,7 @@ class BadRow(NamedTuple):
     """A row that cannot be used.
 
     Attributes:
-        kind: What is wrong, the end of a code "bad_row.KIND"; behind a dot the role of the column that it is
+        kind: What is wrong, the end of a code "bad.KIND"; behind a dot the role of the column that it is
             about: "missing.label".
         line: Line in which it ends, or row of a workbook, from 1; 0: unknown.
         content: The beginning of its content.
@@ -66,22 +66,24 @@ class BadRows:
     def kinds(self) -> Phrase:
         """Return what is wrong, the most frequent first, with the number of rows of each kind."""
         ranked = sorted(self.counts.items(), key=lambda counted: -counted[1])
-        return _listed(Phrase("bad_row.count", what=reason(kind), rows=count) for kind, count in ranked)
+        return _listed(Phrase("bad.count", what=reason(kind), rows=count) for kind, count in ranked)
 
     def refusal(self) -> DataError:
         """Return the error that the file cannot be used because of these rows."""
         return DataError(
-            "bad_rows.all" if self.count == self.rows else "bad_rows.some", **self._facts(), path=self.path
+            "bad.all" if self.count == self.rows else "bad.some", **self._facts(), path=self.path
         )
 
     def said(self) -> list[Phrase]:
         """Return what was left out, as sentences."""
-        said = [Phrase("bad_rows.skipped", **self._facts(), path=self.path)] if self.count else []
-        return said + [Phrase("bad_rows.blank", count=self.blank, path=self.path)] * bool(self.blank)
+        said = [Phrase("bad.skipped", **self._facts(), path=self.path)] if self.count else []
+        return said + [Phrase("bad.blank", count=self.blank, path=self.path)] * bool(self.blank)
 
     def _facts(self):
         shown = (
-            Phrase("bad_row.shown" if row.line else "bad_row.shown_only", line=row.line, content=row.content)
+            Phrase("bad.shown", line=row.line, content=row.content)
+            if row.line
+            else Phrase(f"“{row.content}”")
             for row in self.first
         )
         return {
@@ -112,12 +114,12 @@ class BadRows:
 def reason(kind: str) -> Phrase:
     """Return what is wrong with the rows of a kind, as in `BadRow`."""
     what, _, role = kind.partition(".")
-    return Phrase(f"bad_row.{what}", **({"role": Phrase(f"role.{role}")} if role else {}))
+    return Phrase(f"bad.{what}", **({"role": Phrase(f"role.{role}")} if role else {}))
 
 
 def _listed(phrases):
     """Return several phrases as one."""
-    return reduce(lambda before, last: Phrase("bad_row.and", before=before, last=last), phrases)
+    return reduce(lambda before, last: Phrase("bad.and", before=before, last=last), phrases)
 
 
 def _cell(value):
