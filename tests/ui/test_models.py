@@ -16,7 +16,6 @@ from streamlit.proto.Metric_pb2 import Metric
 
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
-from transformer_viz.ui.pages.models.page import free_name
 from transformer_viz.ui.shell.card import (
     METRICS,
     NO_LICENCE,
@@ -28,7 +27,7 @@ from transformer_viz.ui.shell.card import (
     origin,
 )
 from transformer_viz.ui.shell.card_facts import examples_of, history_of
-from transformer_viz.ui.shell.shelf import purpose_of
+from transformer_viz.ui.shell.shelf import free_name, purpose_of
 from transformer_viz.values.config import CHOICES
 
 ROOT = Path(__file__).parents[2]

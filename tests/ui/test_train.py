@@ -343,6 +343,15 @@ def test_a_folder_of_models_that_cannot_be_listed_is_a_sentence_when_one_is_save
     assert "cannot be listed" in app.error[0].value
 
 
+def test_the_name_proposed_for_a_second_training_on_the_same_data_is_free(finished_run):
+    for name in ("my-films", "my-films-2"):
+        app = open_page(run=finished_run(title="films").id)
+        assert widget(app.text_input, "Name").value == name
+        press(app, "Save to the model library")
+        assert f"Saved as **{escaped(name)}**" in shown(app)
+        assert widget(again(app).text_input, "Name").value == name
+
+
 def test_a_bad_name_is_a_sentence_and_nothing_is_lost(finished_run):
     run = finished_run()
     app = open_page(run=run.id)

@@ -1,6 +1,8 @@
 """The models a visitor sees: the shelf and, in classroom mode, the visitor's own."""
 
+import itertools
 import os
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +11,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.store.names import is_name
+from transformer_viz.store.names import is_name, name_from
 from transformer_viz.store.places import command
 from transformer_viz.ui.shell.card_facts import config_of, part, text_in
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
@@ -120,3 +122,11 @@ def name_problem(name: str, names: Collection[str]) -> str | None:
     if not is_name(name):
         return t("name.rule")
     return t("name.taken", name=escaped(name)) if name in names else None
+
+
+def free_name(name: str, names: Collection[str]) -> str:
+    """Return a valid, unused name similar to this one."""
+    fit = name_from(name, 60) or "model"
+    stem = re.sub(r"-\d+$", "", fit)
+    numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))
+    return next(name for name in numbered if name not in names and is_name(name))

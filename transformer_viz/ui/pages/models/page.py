@@ -10,7 +10,6 @@ from transformer_viz.store.places import command
 from transformer_viz.ui.pages.models.upload import (
     TRASH_MATTERS,
     ask_upload,
-    free_name,
     remember_trash,
 )
 from transformer_viz.ui.shell.card import headline, show_card, size_text, task_of
@@ -18,7 +17,7 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import is_classroom, keep_visitor
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import error_text, without_folders
-from transformer_viz.ui.shell.shelf import home, is_own, name_problem, shown_models
+from transformer_viz.ui.shell.shelf import free_name, home, is_own, name_problem, shown_models
 
 NAME_WIDTH = 130
 """Minimum width of the column of names, in pixels."""

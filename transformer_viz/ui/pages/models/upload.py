@@ -1,8 +1,5 @@
 """Upload of a model, which another process checks while the page shows its progress."""
 
-import itertools
-import re
-from collections.abc import Collection
 from typing import Any
 
 import streamlit as st
@@ -10,11 +7,10 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from transformer_viz import store
 from transformer_viz.service import admission
-from transformer_viz.store.names import is_name, name_from
 from transformer_viz.ui.shell.classroom import keep_visitor
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import error_text
-from transformer_viz.ui.shell.shelf import home, name_problem
+from transformer_viz.ui.shell.shelf import free_name, home, name_problem
 
 TRASH_MATTERS = "trash-matters"
 """Session key of whether emptying the trash may make room for a rejected model."""
@@ -91,11 +87,3 @@ def ask_fit_name(called: str, names: list[str]) -> str | None:
         st.error(problem)
         return None
     return name
-
-
-def free_name(name: str, names: Collection[str]) -> str:
-    """Return a valid, unused name similar to this one."""
-    fit = name_from(name, 60) or "model"
-    stem = re.sub(r"-\d+$", "", fit)
-    numbered = itertools.chain([fit], (f"{stem}-{number}" for number in itertools.count(2)))
-    return next(name for name in numbered if name not in names and is_name(name))

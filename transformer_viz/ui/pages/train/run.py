@@ -23,7 +23,7 @@ from transformer_viz.ui.shell.heads import head_roles_of
 from transformer_viz.ui.shell.language import escaped, t, time_of, words
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
-from transformer_viz.ui.shell.shelf import home, name_problem, shown_models
+from transformer_viz.ui.shell.shelf import free_name, home, name_problem, shown_models
 from transformer_viz.ui.shell.titles import title_of
 from transformer_viz.values.config import TransformerConfig
 
@@ -238,7 +238,7 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         epoch = choose_epoch(run, card.get("best_epoch"))
         suggested = t("run.name.own", data=title_of(run.id).split(" · ")[0])
-        suggested += "" if epoch is None else f"-{epoch}"
+        suggested = name_to_propose(run.id, suggested + ("" if epoch is None else f"-{epoch}"))
         name = st.text_input(
             t("run.name"), suggested, key=f"name-{run.id}-{epoch}", help=t("run.name.help"), width=280
         )
@@ -249,6 +249,15 @@ def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
             st.markdown(t("run.saved", name=escaped(saved)), width="content")
             if st.button(t("run.open"), icon=":material/visibility:", key="leave-open"):
                 open_model(saved)
+
+
+def name_to_propose(run: str, name: str) -> str:
+    """Return a free name similar to this one; the same as long as the page is open, also once it is taken."""
+    try:
+        taken = [model.name for model in shown_models()]
+    except store.ModelError:  # said when the model is saved
+        taken = []
+    return st.session_state.setdefault(f"proposed-{run}-{name}", free_name(name, taken))
 
 
 def choose_epoch(run: TrainingRun, best: Any) -> int | None:
