@@ -196,6 +196,27 @@ def many(rng, make, number=3000):
     return LOG + b"".join(make(rng.randrange(number)) for _ in range(number))
 
 
+BAD_ROWS = {"path": "a.csv", "rows": 9, "blank": 0, "counts": {"total": 1}, "first": [["total", 3, "x"]]}
+
+ODD_BAD_ROWS = [
+    "x",
+    {},
+    [3],
+    [{}],
+    *(
+        [BAD_ROWS | odd]
+        for odd in (
+            {"rows": "x"},
+            {"counts": [1]},
+            {"counts": {"total": None}},
+            {"first": [["total"]]},
+            {"counts": {"missing": 1}},
+            {"first": []},
+            {"more": 1},
+        )
+    ),
+]
+
 LOGS = {
     "empty": lambda rng: b"",
     "newlines": lambda rng: b"\n" * rng.randint(1, 99_999),
@@ -213,6 +234,7 @@ LOGS = {
     "no steps": lambda rng: LOG.replace(b'"step":', b'"stride":'),
     "other types": lambda rng: LOG + line("step", step="3") + line("epoch", step=1, epoch=[], best=2),
     "odd samples": lambda rng: LOG + line("samples", step=9, samples=rng.choice([None, 3, [3], [{}], "x"])),
+    "odd bad rows": lambda rng: LOG + b"".join(line("data", train=9, left_out=odd) for odd in ODD_BAD_ROWS),
     "odd texts": lambda rng: (
         LOG
         + line("started", step=9, device=rng.choice(LABELS))

@@ -53,14 +53,14 @@ def test_english_is_told_from_names_values_and_commands():
 
 
 FILES = {
-    "workbook": (b"PK\x03\x04 and so on", "mine.csv 是 Excel 工作簿或 zip 压缩包，不是 CSV。"),
+    "zip": (b"PK\x03\x04 and so on", "mine.csv 是 zip 压缩包，不是表格。"),
     "latin-1": (
         "text,label\nnaïveté,1\n".encode("latin-1"),
-        "mine.csv 第 2 行：不是 UTF-8 编码",
+        "mine.csv 是什么编码？它不是 UTF-8，也无法确定是哪一种。",
     ),
     "empty": (b"", "mine.csv 是空文件。请每行放一条文本。"),
     "header only": (b"text,label\n", "mine.csv 只有表头，没有数据行。"),
-    "ragged": (f"{CSV}a film\n".encode(), "mine.csv 第 22 行：有 1 个字段，应为 2 个。"),
+    "ragged": (f"{CSV}a film\n".encode(), "21 行中有 **1** 行无法使用：缺少标签（1 行）。"),
     "too few": (b"text,label\na,1\nb,0\n", "共有 2 行；训练至少需要 10 行。"),
     "one label": (CSV.replace(",0", ",1").encode(), "所有行的标签都是“1”；训练至少需要两种标签。"),
     "cut off": (gzip.compress(CSV.encode())[:-9], "无法读取 mine.csv：压缩文件不完整。"),

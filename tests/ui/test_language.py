@@ -101,9 +101,10 @@ def test_a_problem_is_the_same_in_another_process():
 
 
 def test_a_problem_survives_as_json_with_the_phrases_in_it():
-    problem = Problem("line.empty", place=Phrase("file.line", path="a.csv", line=3))
+    problem = Problem("parts.no_third", two=Phrase("two.texts"))
     again = Problem.from_json(problem.to_json())
-    assert sentence_of(again, "zh") == sentence_of(problem, "zh") == "a.csv 第 3 行 是空行。请将其删除。"
+    sentence = "只有两条不同的文本；训练加测试至少需要三个。"
+    assert sentence_of(again, "zh") == sentence_of(problem, "zh") == sentence
 
 
 @pytest.mark.parametrize(
@@ -111,11 +112,11 @@ def test_a_problem_survives_as_json_with_the_phrases_in_it():
     [
         None,
         [],
-        {"code": "line.empty"},
-        {"code": "line.empty", "facts": {}},
+        {"code": "file.large"},
+        {"code": "file.large", "facts": {}},
         {"code": 5, "facts": {}},
-        {"code": "line.long", "facts": {"place": "a", "most": "many"}},
-        {"code": "line.empty", "facts": {"place": {}}},
+        {"code": "table.rows", "facts": {"path": "a", "most": "many"}},
+        {"code": "parts.no_third", "facts": {"two": {}}},
         {"code": ["a"], "facts": {}},
     ],
     ids=str,

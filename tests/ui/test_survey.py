@@ -206,6 +206,17 @@ def test_a_file_that_cannot_be_read_or_measured_is_a_sentence(language):
     assert len(offered(app, "top")) == 8
 
 
+def test_rows_that_cannot_be_used_are_asked_about_before_they_are_left_out():
+    rows = "".join(f"{number},{text.replace(',', '')}\n" for number, text in enumerate(TEXTS))
+    app = bring(open_page(text="A dull film."), f"number,text\n{rows}120,\n".encode(), "mine.csv")
+    assert "**1** of 121 rows cannot be used: no text" in shown(app)
+    assert "Measure" not in [button.label for button in app.button]
+    [box] = [box for box in app.checkbox if box.label == "**Leave this row out**"]
+    box.check()
+    again(opened(app))
+    assert "mine.csv: 120 texts." in shown(app).replace("\\", "")
+
+
 def test_a_measurement_that_was_stopped_is_started_again(monkeypatch):
     app = bring(open_page(text="A dull film."), TEXTS)
     app.session_state["cancelled"] = SurveyRequest("small", tuple(TEXTS))

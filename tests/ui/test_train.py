@@ -649,7 +649,8 @@ def test_a_file_is_guessed_counted_and_trained_on():
     assert "**60** rows" in shown(app)
     assert "Labels: 1 50% · 5 50%" in shown(app)
     assert widget(app.selectbox, "Text column").value == "review"
-    press(app, "Start training")
+    widget(app.select_slider, "Epochs").set_value(1)
+    press(again(app), "Start training")
     [run] = list_runs()
     assert run.job.columns == {"text": "review", "label": "stars"}
     assert run.id.split("-")[2:4] == ["my", "reviews"]

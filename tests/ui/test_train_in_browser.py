@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_used_says_so_in_text(page, home):
     page.locator("input[type=file]").set_input_files(
         {"name": "www.evil.example.csv", "mimeType": "text/csv", "buffer": b"text,label\n\n"}
     )
-    expect(page.locator("[data-testid=stAlert]")).to_contain_text("line 2 is empty")
+    expect(page.locator("[data-testid=stAlert]")).to_contain_text("has a header but no rows")
 
 
 def test_a_training_is_started_closed_reopened_and_ends(page, home, new_visitor):

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transformer_viz.data.encodings import readable
 from transformer_viz.data.files import DataError
@@ -104,10 +104,18 @@ class BadRows:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, facts: dict) -> "BadRows":
-        """Return the value of the result of `to_json`."""
-        found = cls(**facts)
-        found.first = [BadRow(*row) for row in found.first]
+    def from_json(cls, facts: Any) -> "BadRows":
+        """Return the value of the result of `to_json`.
+
+        Raises:
+            ValueError: If it is not such a result.
+        """
+        try:
+            found = cls(**facts)
+            found.first = [BadRow(*row) for row in found.first]
+            _ = [str(sentence) for sentence in found.said()]
+        except (TypeError, ValueError, LookupError, AttributeError):
+            raise ValueError(f"no bad rows: {facts!r:.100}") from None
         return found
 
 

@@ -171,6 +171,21 @@ def choose_columns(table: Table, kind: str, columns: Mapping[str, str] | None = 
     return chosen
 
 
+def clear_columns(table: Table, kind: str) -> dict[str, str]:
+    """Return role -> column for those roles of a kind that only one column could have."""
+    clear = {}
+    if lacks_header(table):
+        return clear
+    for role in COLUMN_ROLES[kind]:
+        fits = is_label if role == "label" else _is_text
+        rest = [name for name in table.columns if name not in clear.values()]
+        found = [name for name in rest if _bare(name) in _NAMES[kind][role]]
+        found = found or [name for name in rest if fits(_values(table, name))]
+        if len(found) == 1:
+            clear[role] = found[0]
+    return clear
+
+
 def _named_columns(table, kind, columns):
     roles = (*COLUMN_ROLES[kind], "group")
     given = {}

@@ -12,6 +12,7 @@ from transformer_viz.data.columns import (
     MOST_LABELS,
     SAMPLE,
     choose_columns,
+    clear_columns,
     flags_of,
     is_known,
     is_numbering,
@@ -47,6 +48,7 @@ class Preview(NamedTuple):
         sheets: Names of the sheets of a workbook that have any cells; the first one is read.
         num_rows: Rows looked at, at most `SAMPLE`.
         problem: Why it could not be of the first kind that it could not be; None if it could be any.
+        clear: kind -> role -> column, for each other kind, of the roles that only one column could have.
     """
 
     format: str
@@ -62,6 +64,7 @@ class Preview(NamedTuple):
     sheets: tuple[str, ...]
     num_rows: int
     problem: DataError | None
+    clear: dict[str, dict[str, str]]
 
 
 def preview(
@@ -83,12 +86,13 @@ def preview(
         DataError: If no rows can be read.
     """
     table = read_table(path, options, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
-    guess, problems = {}, []
+    guess, clear, problems = {}, {}, []
     for kind in COLUMN_ROLES if table.format != "text" else ["texts"]:
         try:
             guess[kind] = choose_columns(table, kind)
         except DataError as error:
             problems.append(error.with_traceback(None))
+            clear[kind] = clear_columns(table, kind)
     first = list(zip(*(values[:SHOWN] for values in table.cells), strict=True))
     scripts = dict(zip(table.columns, map(main_script, table.cells), strict=True))
     kind = _likeliest(table, guess)
@@ -106,6 +110,7 @@ def preview(
         sheets=table.sheets,
         num_rows=len(table.lines),
         problem=next(iter(problems), None),
+        clear=clear,
     )
 
 

@@ -63,7 +63,11 @@ def without_rare_labels(frame: pd.DataFrame, path: str = "", *, test: bool) -> t
 
     Returns:
         The other rows, and what is left out.
+
+    Raises:
+        DataError: If there are too few rows for any label.
     """
+    _check_rows(frame)
     bad, kept = BadRows(path, rows=len(frame)), frame
     while len(kept):
         group, first = _groups(kept)

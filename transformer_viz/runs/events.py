@@ -10,6 +10,7 @@ import os
 import time
 from pathlib import Path
 
+from transformer_viz.data import BadRows
 from transformer_viz.language import Problem
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -89,8 +90,16 @@ def _are_samples(value):
 
 
 def _is_problem(value):
+    return _can_be(Problem, value)
+
+
+def _are_bad_rows(value):
+    return isinstance(value, list) and all(_can_be(BadRows, each) for each in value)
+
+
+def _can_be(kind, value):
     try:
-        Problem.from_json(value)
+        kind.from_json(value)
     except ValueError:
         return False
     return True
@@ -124,6 +133,7 @@ _FITS = {
     "problem": _is_problem,
     "model": _is_text,
     "note": _is_text,
+    "left_out": _are_bad_rows,
     "samples": _are_samples,
     **dict.fromkeys(("train", "validation", "parameters", "steps_per_epoch", "total_steps"), _is_count),
 }

@@ -1,17 +1,27 @@
-"""A data file of the visitor: stored beside the runs, and previewed."""
+"""A data file of the visitor: stored beside the runs, previewed, and asked about."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from transformer_viz.data import Preview, preview
+from transformer_viz.data import BadRows, DataError, Preview, ReadOptions, preview
+from transformer_viz.data.bad_rows import reason
+from transformer_viz.data.columns import HEADERLESS
+from transformer_viz.data.encodings import ENCODINGS, UTF_8
+from transformer_viz.data.table import numbered
+from transformer_viz.language import sentence_of
 from transformer_viz.runs import Upload, keep_upload
 from transformer_viz.ui.shell.classroom import keep_visitor, owner
-
-TYPES = ["csv", "tsv", "jsonl", "txt", "gz"]
-"""Extensions that the upload takes."""
+from transformer_viz.ui.shell.language import escaped, t, words
 
 MAX_UNPACKED_BYTES = 150 * 2**20
 """Maximum unpacked size of an upload, in bytes: the server process reads it."""
+
+WIDTH = 182
+"""Width of a widget, in pixels."""
+
+OF_ENCODING = ("file.encoding", "file.binary")
+"""Errors that another encoding may mend."""
 
 
 def stored_upload(file: UploadedFile) -> Upload:
@@ -29,10 +39,93 @@ def stored_upload(file: UploadedFile) -> Upload:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def cached_preview(upload: Upload) -> Preview:
+def cached_preview(upload: Upload, options: ReadOptions) -> Preview:
     """Return the preview of an upload.
 
     Raises:
         DataError: If no rows can be read.
     """
-    return preview(upload.path, sha256=upload.sha256, most_bytes=MAX_UNPACKED_BYTES)
+    return preview(upload.path, options, sha256=upload.sha256, most_bytes=MAX_UNPACKED_BYTES)
+
+
+def ask_options(upload: Upload) -> tuple[ReadOptions, Preview]:
+    """Show how an upload is read: its encoding, and whether its first row is data; return both, and the
+    preview.
+
+    Raises:
+        DataError: If no rows can be read.
+    """
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+    key = f"encoding-{upload.sha256}"
+    options = ReadOptions(encoding=st.session_state.get(key, ""))
+    try:
+        found = cached_preview(upload, options)
+    except DataError as error:
+        if error.code in OF_ENCODING:
+            ask_encoding(row, key, t("data.choose"))
+        if error.code == "file.encoding" and not options.encoding:
+            raise DataError("file.which_encoding", path=upload.path) from None
+        raise
+    if found.encoding:
+        ask_encoding(row, key, t("data.encoding.recognised"))
+    if found.format not in HEADERLESS:
+        has_data = row.checkbox(
+            t("data.first_row"),
+            found.lacks_header,
+            key=f"first-row-{upload.sha256}-{options.encoding}",
+            help=t("data.first_row.help"),
+        )
+        if found.lacks_header:
+            st.caption(t("data.no_header"))
+        if has_data:
+            options = options._replace(has_header=False)
+            found = cached_preview(upload, options)
+    if found.encoding not in (UTF_8, "", options.encoding):
+        st.caption(t("data.encoding", encoding=found.encoding))
+    if len(found.sheets) > 1:
+        first, *others = map(escaped, found.sheets)
+        st.caption(t("data.sheets", sheet=first, others=t("list.comma").join(others)))
+    return options, found
+
+
+def ask_encoding(row: DeltaGenerator, key: str, unless: str) -> None:
+    """Show the choice of the encoding; `unless` stands for none."""
+    row.selectbox(
+        t("data.encoding.label"),
+        ["", *ENCODINGS],
+        format_func=lambda name: name or unless,
+        key=key,
+        help=t("data.encoding.help"),
+        width=WIDTH,
+    )
+
+
+def ask_bad_rows(bad: BadRows) -> bool:
+    """Show which rows of a file cannot be used, and the choice to leave them out; return whether the others
+    can be.
+    """
+    if bad.blank:
+        st.caption(t("data.blank", count=bad.blank))
+    if not bad.count:
+        return True
+    kinds = escaped(sentence_of(bad.kinds(), words().language))
+    st.warning(t("data.bad", count=bad.count, rows=f"{bad.rows:,}", kinds=kinds), icon=":material/report:")
+    table = {
+        t("data.bad.line"): [f"{row.line:,}" if row.line else "" for row in bad.first],
+        t("data.bad.reason"): [escaped(sentence_of(reason(row.kind), words().language)) for row in bad.first],
+        t("data.bad.content"): [escaped(row.content) for row in bad.first],
+    }
+    st.table(table, border="horizontal", hide_index=True)
+    return st.checkbox(
+        t("data.bad.skip", count=bad.count),
+        key=f"skip-{hash((bad.path, *sorted(bad.counts.items())))}",
+        help=t("data.bad.skip.help"),
+    )
+
+
+def column_titles(found: Preview) -> dict[str, str]:
+    """Return column -> how it is called on the page: numbered ones in the visitor's language."""
+    return {
+        name: t("data.column", number=place) if name == numbered(place) else name
+        for place, name in enumerate(found.columns, 1)
+    }

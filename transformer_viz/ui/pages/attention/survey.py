@@ -5,7 +5,15 @@ from typing import NamedTuple
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.data import DataError, Preview, evenly_spaced, read_pairs, read_texts
+from transformer_viz.data import (
+    BadRows,
+    DataError,
+    Preview,
+    ReadOptions,
+    evenly_spaced,
+    read_pairs,
+    read_texts,
+)
 from transformer_viz.runs import RunError, Upload
 from transformer_viz.ui.pages.attention.sheet import MENU, show_sheet
 from transformer_viz.ui.shell.answers import head_survey
@@ -13,7 +21,7 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
-from transformer_viz.ui.shell.upload import TYPES, cached_preview, stored_upload
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, column_titles, stored_upload
 from transformer_viz.values.head_survey import (
     MAX_SURVEY_TEXTS,
     HeadSurvey,
@@ -35,10 +43,12 @@ class Texts(NamedTuple):
     Attributes:
         used: Those that are measured.
         total: Number of all.
+        bad_rows: Rows that cannot be used.
     """
 
     used: tuple[Text, ...]
     total: int
+    bad_rows: BadRows
 
 
 def show_survey(model: store.ModelSummary, trace: Trace) -> None:
@@ -57,13 +67,16 @@ def show_survey(model: store.ModelSummary, trace: Trace) -> None:
             return
         path = str(upload[0].path)
         try:
-            columns = _ask_columns(cached_preview(upload[0]), model)
-            texts = _read(upload[0], tuple(columns.items()))
+            options, found = ask_options(upload[0])
+            columns = _ask_columns(found, model)
+            texts = _read(upload[0], tuple(columns.items()), options)
         except DataError as error:
             show_problem(error.renamed(path, upload[1]))
             return
+        if not ask_bad_rows(texts.bad_rows):
+            return
         _show_size(upload[1], texts)
-        survey = _survey_of(model, (upload[0].sha256, *columns.items()), texts)
+        survey = _survey_of(model, (upload[0].sha256, options, *columns.items()), texts)
         if survey is not None:
             show_sheet(model, survey, trace)
 
@@ -71,7 +84,7 @@ def show_survey(model: store.ModelSummary, trace: Trace) -> None:
 def _ask_upload() -> tuple[Upload, str] | None:
     """Show the upload; return the file and its name, the last one if the page was left in between."""
     file = st.file_uploader(
-        t("survey.file"), TYPES, help=t("survey.file.help"), key="survey-upload", on_change=_forget_file
+        t("survey.file"), help=t("survey.file.help"), key="survey-upload", on_change=_forget_file
     )
     if file is not None:
         try:
@@ -92,18 +105,19 @@ def _ask_columns(found: Preview, model: store.ModelSummary) -> dict[str, str]:
     writes = config_of(model).architecture == "encoder-decoder"
     if found.format == "text":
         return {}
-    columns = list(found.columns)
+    columns, titles = list(found.columns), column_titles(found)
     guess = {**found.guess.get("texts", {}), **(found.guess.get("pairs", {}) if writes else {})}
     row = st.container(horizontal=True, gap="small")
     at = columns.index(guess["text"]) if "text" in guess else 0
-    chosen = {"text": row.selectbox(t("data.text"), columns, at, key="survey-text", width=MENU)}
+    named = {"format_func": titles.__getitem__, "width": MENU}
+    chosen = {"text": row.selectbox(t("data.text"), columns, at, key="survey-text", **named)}
     if writes:
         options = [None, *(column for column in columns if column != chosen["text"])]
         target = row.selectbox(
             t("data.target"),
             options,
             options.index(guess["target"]) if guess.get("target") in options else 0,
-            format_func=lambda column: t("survey.generated") if column is None else column,
+            format_func=lambda column: t("survey.generated") if column is None else titles[column],
             key="survey-target",
             width=MENU,
         )
@@ -112,7 +126,7 @@ def _ask_columns(found: Preview, model: store.ModelSummary) -> dict[str, str]:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _read(upload: Upload, columns: tuple[tuple[str, str], ...]) -> Texts:
+def _read(upload: Upload, columns: tuple[tuple[str, str], ...], options: ReadOptions) -> Texts:
     """Return the texts of an upload that are measured, evenly spaced over the file.
 
     Raises:
@@ -120,12 +134,12 @@ def _read(upload: Upload, columns: tuple[tuple[str, str], ...]) -> Texts:
     """
     roles = dict(columns)
     read = read_pairs if "target" in roles else read_texts
-    rows = read(upload.path, roles, sha256=upload.sha256)
+    rows = read(upload.path, roles, options._replace(skip_bad_rows=True), sha256=upload.sha256)
     chosen = evenly_spaced(rows, MAX_SURVEY_TEXTS)
     used = chosen["text"].str[:MAX_CHARS]
     if "target" in roles:
         used = zip(used, chosen["target"].str[:MAX_CHARS], strict=True)
-    return Texts(tuple(used), len(rows))
+    return Texts(tuple(used), len(rows), rows.attrs["bad_rows"])
 
 
 def _show_size(name, texts):

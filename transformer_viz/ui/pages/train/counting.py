@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from transformer_viz.data import (
+    BadRows,
     DataReport,
+    ReadOptions,
     describe,
     evenly_spaced,
     read_labelled,
@@ -15,7 +17,9 @@ from transformer_viz.data import (
     split,
     split_pairs,
     split_texts,
+    without_rare_labels,
 )
+from transformer_viz.data.columns import example_of_several
 from transformer_viz.runs import Upload
 from transformer_viz.text.tokenizer import Tokenizer
 
@@ -55,30 +59,51 @@ class Reading(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Report, vocabulary sizes and examples of a file; the target's size is None if it shares the text's."""
+    """What is known of a file once it has been read.
+
+    Attributes:
+        report: Its statistics.
+        bad_rows: Rows that are left out of them.
+        joined: A label that seems to join several; "": none.
+        vocab: Vocabulary size.
+        target_vocab: That of the target; None if it shares the text's.
+        examples: (text, target or None) pairs.
+    """
 
     report: DataReport
+    bad_rows: BadRows
+    joined: str
     vocab: int
     target_vocab: int | None
     examples: list[tuple[str, str | None]]
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def count(upload: Upload, kind: str, columns: tuple[tuple[str, str], ...], reading: Reading) -> Counted:
-    """Read an upload and describe its rows.
+def count(
+    upload: Upload, kind: str, columns: tuple[tuple[str, str], ...], reading: Reading, options: ReadOptions
+) -> Counted:
+    """Read an upload and describe its rows, but for those that cannot be used.
 
     Raises:
         DataError: If it cannot be used; names the place and the reason.
     """
     read, split_rows = READERS[kind]
-    rows = read(upload.path, dict(columns), sha256=upload.sha256)
+    options = options._replace(skip_bad_rows=True, many_labels=True)
+    rows = read(upload.path, dict(columns), options, sha256=upload.sha256)
+    bad, joined = rows.attrs["bad_rows"], ""
+    if kind == "labels":
+        joined = example_of_several(rows["label"].tolist())
+        rows, rare = without_rare_labels(rows, str(upload.path), test=reading.test_share > 0)
+        if rare.count and not len(rows):
+            raise rare.refusal()
+        bad = bad.joined(rare)
     parts = split_rows(rows, test=reading.test_share)
     tokenizers = _tokenizers(evenly_spaced(parts.train, MAX_COUNTED), reading)
     report = describe(rows, tokenizer=tokenizers, max_len=reading.max_len, parts=parts, most=MAX_COUNTED)
     sizes = {name: tokenizer.vocab_size for name, tokenizer in tokenizers.items()}
     own = sizes["target"] if reading.target_tokens else None
     few = parts.validation if len(parts.validation) >= EXAMPLES else parts.train
-    return Counted(report, sizes["text"], own, short_rows(few))
+    return Counted(report, bad, joined, sizes["text"], own, short_rows(few))
 
 
 def short_rows(rows: Any) -> list[tuple[str, str | None]]:

@@ -1,20 +1,27 @@
 """A training file of the visitor: upload, preview, columns, report."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz.data import COLUMN_ROLES, DataError, DataReport, Preview
-from transformer_viz.data.encodings import UTF_8
-from transformer_viz.runs import RunError
-from transformer_viz.runs.recipes import RECIPES, file_defaults
+from transformer_viz.data.columns import MAX_LABELS
+from transformer_viz.runs import RunError, Upload
+from transformer_viz.runs.recipes import FEW_ROWS, RECIPES, file_defaults
 from transformer_viz.text.tokenizer import TOKEN_KINDS
 from transformer_viz.ui.pages.train.counting import MAX_COUNTED, Reading, count
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
-from transformer_viz.ui.shell.upload import TYPES, cached_preview, stored_upload
+from transformer_viz.ui.shell.upload import (
+    WIDTH,
+    ask_bad_rows,
+    ask_options,
+    column_titles,
+    stored_upload,
+)
 
 LENGTHS = (16, 32, 48, 64, 80, 128, 256, 512, 1024)
 
@@ -23,13 +30,16 @@ TEST_SHARES = (0.0, 0.05, 0.1, 0.2, 0.3)
 LONGEST_LABEL = 40
 """Characters of the longest name given to a label."""
 
-WIDTH = 182
-"""Width of a widget, in pixels."""
+MAX_FLAGS = 4
+"""Columns named as examples of those that each stand for a label."""
+
+MAX_BALANCED = 12
+"""Labels whose shares are shown."""
 
 
 def ask_file() -> Material | None:
     """Show the upload, a preview with the guessed format, and a report."""
-    file = st.file_uploader(t("data.file"), type=TYPES, help=t("data.file.help"), key="data-file")
+    file = st.file_uploader(t("data.file"), help=t("data.file.help"), key="data-file")
     if file is None:
         return None
     try:
@@ -38,23 +48,40 @@ def ask_file() -> Material | None:
         show_problem(error)
         return None
     try:
-        found = cached_preview(upload)
-        if found.encoding != UTF_8:
-            st.caption(t("data.encoding", encoding=found.encoding))
-        st.dataframe(found.rows, hide_index=True, alt=t("data.rows.alt"))
-        kind, columns = ask_columns(found)
-        reading = ask_reading(kind, found, columns)
-        with st.spinner(t("data.counting"), show_time=True):
-            counted = count(upload, kind, tuple(columns.items()), reading)
+        return ask_about(upload)
     except DataError as error:
         show_problem(error.renamed(str(upload.path), file.name))
         return None
+
+
+def ask_about(upload: Upload) -> Material | None:
+    """Show the first rows of an upload, what is asked about it, and a report; return None until all is
+    answered.
+
+    Raises:
+        DataError: If it cannot be used.
+    """
+    options, found = ask_options(upload)
+    titles = column_titles(found)
+    st.dataframe(found.rows.rename(columns=titles), hide_index=True, alt=t("data.rows.alt"))
+    kind, columns = ask_columns(found)
+    if kind is None:
+        return None
+    reading = ask_reading(kind, found, columns)
+    with st.spinner(t("data.counting"), show_time=True):
+        counted = count(upload, kind, tuple(columns.items()), reading, options)
     show_report(counted.report)
-    names = ask_label_names(counted.report.labels) if counted.report.labels else {}
+    if counted.joined:
+        st.caption(t("data.joined", label=escaped(counted.joined)))
+    labels = counted.report.labels
+    if not ask_bad_rows(counted.bad_rows) or not ask_many_labels(labels):
+        return None
+    names = ask_label_names(labels) if 0 < len(labels) <= MAX_LABELS else {}
     if names is None:
         return None
     untied = {"tie_embeddings": False} if reading.target_tokens else {}
     lengths = [text.median_tokens or 0 for text in counted.report.texts.values()]
+    options = options._replace(skip_bad_rows=counted.bad_rows.count > 0, many_labels=len(labels) > MAX_LABELS)
     return Material(
         data=str(upload.path),
         recipe=kind,
@@ -62,8 +89,8 @@ def ask_file() -> Material | None:
         examples=counted.examples,
         vocab=counted.vocab,
         tokens=lengths[0],
-        job={"columns": columns, "tokens": reading.tokens, "target_tokens": reading.target_tokens}
-        | {"keep_case": reading.keep_case, "sha256": upload.sha256, "label_names": names},
+        job={"columns": columns, "options": options, "sha256": upload.sha256, "label_names": names}
+        | {"tokens": reading.tokens, "target_tokens": reading.target_tokens, "keep_case": reading.keep_case},
         changes={"max_len": reading.max_len} | untied,
         test_share=reading.test_share,
         target_vocab=counted.target_vocab,
@@ -71,26 +98,53 @@ def ask_file() -> Material | None:
     )
 
 
-def ask_columns(found: Preview) -> tuple[str, dict[str, str]]:
-    """Show the choice of the kind of rows and of its columns; return kind, and role -> column."""
+def ask_columns(found: Preview) -> tuple[str | None, dict[str, str]]:
+    """Show the choice of the kind of rows and of its columns; return kind, and role -> column.
+
+    What does not follow from the file is asked; the kind is None until that is answered.
+    """
     kinds = [kind for kind in COLUMN_ROLES if len(COLUMN_ROLES[kind]) <= len(found.columns)]
+    likely = found.kind if found.is_sure else "labels" if found.flags else None
     row = st.container(horizontal=True, gap="small")
     kind = row.selectbox(
         t("data.kind"),
         kinds,
-        kinds.index(found.kind) if found.kind in kinds else 0,
+        kinds.index(likely) if likely in kinds else None,
         format_func=lambda name: t(f"data.kind.{name}"),
+        key=f"kind-{likely}-{hash(found.columns)}",
+        placeholder=t("data.choose"),
         help=t("data.kind.help"),
         width=WIDTH,
     )
-    guess = found.guess.get(kind, {})
-    chosen = {}
-    for number, role in enumerate(COLUMN_ROLES[kind]):
-        at = found.columns.index(guess[role]) if role in guess else min(number, len(found.columns) - 1)
+    if found.flags:
+        named = [*map(escaped, found.flags[:MAX_FLAGS]), *["…"] * (len(found.flags) > MAX_FLAGS)]
+        st.caption(t("data.flags", columns=t("list.comma").join(named)))
+    if kind is None:
+        st.info(t("data.kind.unclear"), icon=":material/help:")
+        return None, {}
+    if found.format == "text":
+        return kind, {}
+    titles, chosen = column_titles(found), {}
+    guess = found.guess.get(kind) or found.clear.get(kind, {})
+    for role in COLUMN_ROLES[kind]:
         chosen[role] = row.selectbox(
-            t(f"data.{role}"), found.columns, at, key=f"column-{kind}-{role}", width=WIDTH
+            t(f"data.{role}"),
+            found.columns,
+            found.columns.index(guess[role]) if role in guess else None,
+            format_func=titles.__getitem__,
+            key=f"column-{kind}-{role}-{hash(found.columns)}",
+            placeholder=t("data.choose"),
+            width=WIDTH,
         )
-    return kind, {} if found.format == "text" else chosen
+    return (None, {}) if None in chosen.values() else (kind, chosen)
+
+
+def ask_many_labels(labels: Collection[str]) -> bool:
+    """Show the question whether there really are so many labels; return whether all can be learned."""
+    if len(labels) <= MAX_LABELS:
+        return True
+    st.warning(t("data.many", count=len(labels)), icon=":material/label:")
+    return st.checkbox(t("data.many.yes", count=len(labels)), key=f"many-{len(labels)}")
 
 
 def ask_reading(kind: str, found: Preview, columns: dict[str, str]) -> Reading:
@@ -182,11 +236,15 @@ def show_report(report: DataReport) -> None:
     }
     summary = " · ".join(t(f"data.{name}", value=value) for name, value in counts.items())
     st.markdown(summary, help=t("data.help", most=f"{max(text.longest_tokens or 0 for text in texts):,}"))
+    if report.rows < FEW_ROWS:
+        st.info(t("data.few", count=report.rows), icon=":material/scatter_plot:")
+    many = len(report.labels) > MAX_BALANCED
     if report.labels:
-        balance = " · ".join(
-            f"{escaped(label)} {count / report.rows:.0%}" for label, count in report.labels.items()
+        shown = Counter(report.labels).most_common(MAX_BALANCED) if many else report.labels.items()
+        balance = " · ".join(f"{escaped(label)} {count / report.rows:.0%}" for label, count in shown)
+        st.caption(
+            t("data.labels.first" if many else "data.labels", balance=balance, count=len(report.labels))
         )
-        st.caption(t("data.labels", balance=balance))
     if report.rows > MAX_COUNTED:
         st.caption(t("data.sampled", count=MAX_COUNTED))
     if report.duplicates:

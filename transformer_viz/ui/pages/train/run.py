@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.data import BadRows
 from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.runs import ACTIVE, RunError, RunState, TrainingRun, runs_ahead, sweep_uploads
 from transformer_viz.ui.pages.train.forming import (
@@ -134,12 +135,7 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
         st.progress(0, text=queue_text(run) if state.status == "queued" else t("run.starting"))
     else:
         return
-    if note := state.facts.get("note"):
-        st.caption(escaped(words().translate(note, under="error.precision.")))
-    if not state.is_whole:
-        st.caption(t("run.thinned"))
-    if state.is_full:
-        st.caption(t("run.pictures.full"))
+    show_notes(state)
     metric = run.job.drawn_metric
     curves, samples = st.columns([3, 2], gap="medium")
     with curves:
@@ -163,6 +159,19 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))
             st.markdown("\n\n".join(map(sample_text, state.samples)))
+
+
+def show_notes(state: RunState) -> None:
+    """Show what was left out of the data and of the log, and what slows the run down."""
+    if note := state.facts.get("note"):
+        st.caption(escaped(words().translate(note, under="error.precision.")))
+    for facts in state.facts.get("left_out", []):
+        for sentence in BadRows.from_json(facts).said():
+            st.caption(error_text(sentence))
+    if not state.is_whole:
+        st.caption(t("run.thinned"))
+    if state.is_full:
+        st.caption(t("run.pictures.full"))
 
 
 def show_best(epoch: dict[str, Any], config: TransformerConfig) -> None:

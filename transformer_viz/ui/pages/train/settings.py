@@ -10,12 +10,12 @@ import streamlit as st
 from transformer_viz.runs import PRECISIONS, SCHEDULES, TrainingJob, TrainingSettings
 from transformer_viz.runs.job import LONGEST_PROBE
 from transformer_viz.runs.recipes import FINE_TUNING_RATE, RECIPES, Recipe, presets_for
-from transformer_viz.ui.pages.train.file import WIDTH
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import owner
 from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.upload import WIDTH
 from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.lesson import OF_ITS_TASK, Lesson
 from transformer_viz.values.presets import PRESETS
@@ -84,6 +84,8 @@ def ask_settings(material: Material, lesson: Lesson | None = None) -> TrainingJo
         ValueError: If they are incompatible.
     """
     recipe = RECIPES[material.recipe]
+    if material.rows is not None:
+        recipe = recipe.for_rows(material.rows)
     own = lesson if lesson and lesson.task == material.data else None
     training = own.training if own else OF_ITS_TASK
     parent = ask_parent(material, recipe)
