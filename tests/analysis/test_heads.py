@@ -39,6 +39,15 @@ def test_a_head_that_reads_the_token_before_scores_one():
     assert_allclose(previous_token_score(np.full((4, 4), 0.25)), 0.25)
 
 
+def test_tokens_that_may_not_attend_to_the_previous_one_do_not_count():
+    weights = np.eye(5, k=-1)
+    weights[3] = np.eye(5)[3]
+    mask = np.ones((1, 5, 5), bool)
+    mask[0, 3, 2] = False
+    assert_allclose(previous_token_score(np.stack([weights, np.eye(5)]), mask), [1, 0])
+    assert np.isnan(previous_token_score(weights, np.zeros((5, 5), bool)))
+
+
 def test_a_perfect_induction_head_scores_one():
     """a b c a b c: at the second a it reads the first b, and so on."""
     weights = np.zeros((6, 6))

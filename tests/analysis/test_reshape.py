@@ -101,7 +101,8 @@ def test_no_token_is_no_word():
 def test_what_is_left_is_shared_out_anew():
     weights = np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0], [0.2, 0.2, 0.6]])
     keep = np.array([False, True, True])
-    assert_allclose(renormalise(weights, keep, keep), [[0, 0], [0.25, 0.75]], atol=1e-6)
+    left = renormalise(weights, keep[:, None] & keep)
+    assert_allclose(left, [[0, 0, 0], [0, 0, 0], [0, 0.25, 0.75]], atol=1e-6)
 
 
 def test_rollout_by_hand():

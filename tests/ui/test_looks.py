@@ -1,16 +1,20 @@
 """What is shown of a trace that is looked at in another way."""
 
+import dataclasses
+import itertools
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made_traces import TOKENS, encoder_trace, writing_trace
 from numpy.testing import assert_allclose
 
 import transformer_viz as tv
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
-from transformer_viz.pictures.lens import payload_of
-from transformer_viz.pictures.looks import LOOKS, apply_looks, is_possible
+from transformer_viz.pictures.lens import described, payload_of
+from transformer_viz.pictures.looks import LOOKS, ONE_HEAD, apply_looks, is_possible
 
 SHELF = Path(__file__).parents[2] / "models"
 TEXT = "Unbelievably, he disappeared."
@@ -129,3 +133,76 @@ def test_every_token_knows_its_sentence_however_it_is_looked_at(looks):
     assert [by_sentence[0][:1], by_sentence[1][:1], by_sentence[2][:3]] == ["a", "i", "she"]
     assert rows.sentences.tolist() == sorted(rows.sentences.tolist())
     assert len(rows.sentences) == len(rows.labels)
+
+
+PIECES = {"[START]": (0, 0), "un": (0, 2), "##likely": (2, 8), ",": (8, 9), "no": (9, 11), "[END]": (11, 11)}
+"""Tokens of a text -> where they are in it."""
+
+
+def typed(make, **options):
+    """Return a trace of `PIECES`, of which an encoder-decoder writes the first four."""
+    places = tuple(PIECES.values())
+    sides = (tuple(PIECES), tuple(PIECES)[:4]) if make is writing_trace else (tuple(PIECES),)
+    facts = {"text": "unlikely,no", "offsets": places}
+    if make is writing_trace:
+        facts |= {"probs": np.full((4, 2), 0.5, np.float32), "target_text": "unlikely,"}
+        facts |= {"target_offsets": places[:4]}
+    return dataclasses.replace(make(*sides, **options), **facts)
+
+
+def reading(weights):
+    """Return the trace of one head with these weights."""
+    trace = encoder_trace(TOKENS, layers=1, heads=1)
+    block = trace.encoder[0]
+    found = block.attention._replace(weights=np.asarray(weights, np.float32)[None])
+    values = trace.values._replace(encoder=(block._replace(attention=found),))
+    return dataclasses.replace(trace, values=values)
+
+
+def test_what_is_said_of_places_counts_the_tokens_that_are_left_out():
+    sink, size = 3, len(TOKENS)
+    weights = 0.5 * np.eye(size, k=-1)
+    weights[:, sink] += 1 - weights.sum(axis=-1)
+    shown = described(reading(weights), Words("en"), ("sink",))["encoder"]
+    assert shown.tokens[1] == [token for token in TOKENS if token != TOKENS[sink]]
+    assert shown.captions == [["In this text it attends to the previous token: 100% of the weight."]]
+    assert (shown.metrics["distance"], shown.metrics["previous"]) == ([[1]], [[1]])
+
+
+def test_the_most_read_token_that_is_said_is_one_that_is_shown():
+    weights = np.zeros((7, 7))
+    weights[:, [1, 5]] = 0.6, 0.4
+    shown = described(reading(weights), Words("en"), ("sink",))["encoder"]
+    assert shown.captions[0][0].startswith(f"In this text “{TOKENS[5]}” is the most-read token: 100%")
+
+
+def test_of_the_largest_weights_of_all_heads_shares_of_their_row_are_said():
+    for shown in described(typed(writing_trace, heads=5), Words("en"), ("max",)).values():
+        assert max(weights.weights.sum(axis=-1).max() for weights in shown.found.layers) > 1
+        assert all(int(share) <= 100 for share in re.findall(r"(\d+)%", str(shown.captions)))
+        assert np.nanmax(shown.metrics["entropy"]) <= np.log(len(PIECES)) + 1e-6
+
+
+COMBINATIONS = [
+    looks
+    for count in range(len(LOOKS) + 1)
+    for looks in itertools.combinations(LOOKS, count)
+    if len({*looks} & {*ONE_HEAD}) < 2
+]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_head_has_a_caption_and_figures_in_every_combination_of_looks(language):
+    traces = [typed(encoder_trace), encoder_trace(TOKENS[:1]), typed(writing_trace)]
+    for trace, looks in itertools.product(traces, COMBINATIONS):
+        assert payload_of(trace, Words(language), looks)
+        for shown in described(trace, Words(language), looks).values():
+            heads = [len(layer.weights) for layer in shown.found.layers]
+            assert [[*map(bool, layer)] for layer in shown.captions] == [[True] * count for count in heads]
+            assert {np.shape(figures) for figures in shown.metrics.values()} == {(len(heads), heads[0])}
+            sizes = tuple(map(len, shown.tokens))
+            assert shown.found.layers[0].weights.shape[1:] == sizes
+            assert np.broadcast_shapes(shown.found.mask.shape[2:], sizes) == sizes
+            assert {shares.shape for shares in shown.evidence.numbers} == {
+                (len(heads), heads[0], len(shown.evidence.names))
+            }

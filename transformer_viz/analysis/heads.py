@@ -85,16 +85,21 @@ def entropy_histogram(weights: np.ndarray, choices: np.ndarray) -> np.ndarray:
     return (bins[..., None] == np.arange(ENTROPY_BINS)).sum(axis=1)
 
 
-def previous_token_score(weights: ArrayLike) -> np.ndarray:
+def previous_token_score(weights: ArrayLike, mask: ArrayLike = True) -> np.ndarray:
     """Return the mean weight of each head on the previous token, from the second token on.
 
     Args:
         weights: float (..., query, key) of self-attention, at least two tokens.
+        mask: bool, broadcast to the shape of the weights: tokens that may not attend to the previous one are
+            left out.
 
     Returns:
-        float (...), from 0 to 1.
+        float (...), from 0 to 1; NaN if all are left out.
     """
-    return np.diagonal(weights, offset=-1, axis1=-2, axis2=-1).mean(axis=-1)
+    able = np.diagonal(np.broadcast_to(mask, np.shape(weights)), offset=-1, axis1=-2, axis2=-1)
+    found = np.diagonal(weights, offset=-1, axis1=-2, axis2=-1)
+    total, count = (found * able).sum(axis=-1), able.sum(axis=-1)
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
 def induction_score(weights: ArrayLike, token_ids: ArrayLike) -> np.ndarray:

@@ -83,18 +83,17 @@ def merge_words(weights: ArrayLike, query_words: np.ndarray, key_words: np.ndarr
     return merged.astype(np.float32)
 
 
-def renormalise(weights: ArrayLike, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Return attention among a subset of tokens, with each row normalised again.
+def renormalise(weights: ArrayLike, stay: np.ndarray) -> np.ndarray:
+    """Return attention without some of its weights, with each row normalised again.
 
     Args:
         weights: float (..., query, key).
-        queries: bool (query,), rows to keep.
-        keys: bool (key,), columns to keep.
+        stay: bool (query, key), weights to keep.
 
     Returns:
-        float32 (..., rows, columns); a row without weight on the kept columns is 0.
+        float32 (..., query, key), 0 where a weight was taken away; a row without weight is 0.
     """
-    kept = np.asarray(weights, dtype=np.float64)[..., queries, :][..., keys]
+    kept = np.asarray(weights, dtype=np.float64) * stay
     sums = kept.sum(axis=-1, keepdims=True)
     return np.divide(kept, sums, out=np.zeros_like(kept), where=sums > 0).astype(np.float32)
 

@@ -162,19 +162,18 @@ def described(
     counted = words("looks.counted") if "words" in looks else ""
     possible, shown = patterns_of_trace(trace), {}
     for kind, look in apply_looks(trace, axis_labels(trace), looks).items():
-        heads = HeadsInText(kind, look.found, possible[kind], typical)
-        labels = look.columns.labels
+        heads = HeadsInText(kind, look.whole, possible[kind], typical)
         usual = measured and measured.usual(kind)
         named = heads.roles if usual is None else usual
         said = None if effects is None else effect_texts(words, trace, effects, kind)
         texts = measured and measured.tokens
-        captions = captions_of(words, heads, labels, usual, said, () if shown else preferred, texts)
-        metrics = head_metrics(kind, look.found) | {"role": role_order(named)}
+        captions = captions_of(words, heads, look.keys, usual, said, () if shown else preferred, texts)
+        metrics = head_metrics(kind, look.whole) | {"role": role_order(named)}
         if effects is not None:
             metrics["effect"] = effects.log_odds[kind]
         shown[kind] = views.AttentionPayload(
             look.found,
-            (look.rows.labels, labels),
+            (look.rows.labels, look.columns.labels),
             name=words(f"kind.{kind}"),
             title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
             head_title=title_of(words, looks, kind),
@@ -232,12 +231,19 @@ def title_of(words: Words, looks: Collection[str], kind: str) -> str:
 
 
 def head_metrics(kind: str, found: Attentions) -> dict[str, np.ndarray]:
-    """Return metrics to sort heads by: name -> float (layer, head)."""
-    scores: dict[str, Callable[[np.ndarray], np.ndarray]] = {"entropy": entropy}
+    """Return metrics to sort heads by: name -> float (layer, head).
+
+    Args:
+        kind: "encoder", "decoder" or "cross".
+        found: Its attention, with every token in its place.
+    """
+    scores: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]
+    scores = {"entropy": lambda weights, _: entropy(weights)}
     if kind != "cross":
-        scores["distance"] = distance
+        scores["distance"] = lambda weights, _: distance(weights)
         if found.layers[0].weights.shape[-1] > 1:
             scores["previous"] = previous_token_score
+    layers = [(layer.weights, np.asarray(found.mask_of(at))) for at, layer in enumerate(found.layers)]
     return {  # layer by layer, since temporary arrays of one fit into the cache
-        name: np.stack([score(layer.weights) for layer in found.layers]) for name, score in scores.items()
+        name: np.stack([score(*layer) for layer in layers]) for name, score in scores.items()
     }

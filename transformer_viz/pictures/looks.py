@@ -40,11 +40,22 @@ class Side(NamedTuple):
 
 
 class Look(NamedTuple):
-    """One kind of attention after the transformations, with its query and key tokens."""
+    """One kind of attention after the transformations, with its query and key tokens.
+
+    Attributes:
+        found: What is shown.
+        rows: Its rows.
+        columns: Its columns.
+        whole: What is said of heads is counted here: every token has its place, those left out are masked and
+            without weight, and rows sum to 1 or to 0.
+        keys: Labels of the columns of `whole`.
+    """
 
     found: Attentions
     rows: Side
     columns: Side
+    whole: Attentions
+    keys: list[str]
 
 
 def is_possible(trace: Trace, look: str) -> bool:
@@ -85,7 +96,8 @@ def apply_looks(
     looked = {}
     for kind, found in trace.kinds().items():
         sides = sides_of(trace, kind, *labels[kind])
-        looked[kind] = _look(kind, found, sides, looks) if looks else Look(found, *sides)
+        as_it_is = Look(found, *sides, found, sides[1].labels)
+        looked[kind] = _look(kind, found, sides, looks) if looks else as_it_is
     return looked
 
 
@@ -120,16 +132,27 @@ def _look(kind, found, sides, looks):
         weights = merge_words(weights, rows.words, columns.words)
         mask = merge_words(mask, rows.words, columns.words) > 0
         rows, columns = _words(rows), _words(columns)
-    queries, keys = np.ones(len(rows.labels), bool), np.ones(len(columns.labels), bool)
+    labels = columns.labels
+    queries, keys = np.ones(len(rows.labels), bool), np.ones(len(labels), bool)
     if "special" in looks:
         queries, keys = queries & ~rows.special, keys & ~columns.special
     if "sink" in looks and keys.sum() > 1:
         keys[(weights.mean(axis=(0, 1, 2)) * keys).argmax()] = False
-    if not (queries.all() and keys.all()) and queries.any() and keys.any():
-        weights, mask = renormalise(weights, queries, keys), mask[..., queries, :][..., keys]
+    stay = queries[:, None] & keys
+    if not stay.any():
+        stay[:] = True
+    is_cut = not stay.all()
+    whole = renormalise(weights, stay) if is_cut or "max" in looks else weights
+    everything = _attentions(whole, mask & stay, rows, columns)
+    if is_cut:
         rows, columns = _kept(rows, queries), _kept(columns, keys)
+        weights, mask = (each[..., queries, :][..., keys] for each in (whole, mask))
+    return Look(_attentions(weights, mask, rows, columns), rows, columns, everything, labels)
+
+
+def _attentions(weights, mask, rows, columns):
     layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in weights]
-    return Look(Attentions(layers, mask, tuple(rows.tokens), tuple(columns.tokens)), rows, columns)
+    return Attentions(layers, mask, tuple(rows.tokens), tuple(columns.tokens))
 
 
 def _one_head(kind, weights, looks):
