@@ -26,6 +26,7 @@ from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.lessons import LESSON, TO_OPEN, begin, begin_from_address
 from transformer_viz.ui.shell.login import admitted, show_logout
 from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.recovering import begin_run, recovered, whole_run
 from transformer_viz.ui.shell.session import is_fragment_run, is_history_navigation
 from transformer_viz.ui.shell.shelf import show_no_model, shown_model
 
@@ -33,17 +34,13 @@ ICON = Path(__file__).parent / "icon.svg"
 
 
 def show() -> None:
-    """Show the chosen page."""
+    """Show the chosen page; if it fails, without what breaks it."""
     st.set_page_config(page_title="Transformer Viz", page_icon=ICON, layout="wide")
+    begin_run()
     follow_history()
     header = show_header()
-    with header.visitor:
-        show_logout()
-    if not admitted():
+    if not let_in(header.visitor):
         return
-    record_visit()
-    if is_classroom():
-        show_name(header.visitor)
 
     chosen: list[store.ModelSummary] = []  # one, on a page about a model
 
@@ -93,7 +90,20 @@ def show() -> None:
         chosen.append(model)
     else:
         show_brand(header.model)
-    page.run()
+    with whole_run():
+        page.run()
+
+
+def let_in(place: DeltaGenerator) -> bool:
+    """Record the visit and show who the visitor is; return False for one who has to log in first."""
+    with place:
+        show_logout()
+    if not admitted():
+        return False
+    record_visit()
+    if is_classroom():
+        show_name(place)
+    return True
 
 
 def show_choice(place: DeltaGenerator) -> store.ModelSummary | None:
@@ -124,7 +134,7 @@ def show_below_header(
     """
     if is_fragment_run() and changes_header(model):
         st.rerun()
-    with timed(name), st.container(key="page"):
+    with recovered(), timed(name), st.container(key="page"):
         show_page(model, *args)
 
 

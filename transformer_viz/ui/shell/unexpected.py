@@ -19,25 +19,36 @@ LIBRARIES = ("streamlit", "numpy", "pandas", "plotly", "keras", "tensorflow", "t
 
 def show_unexpected(error: Exception) -> bool:
     """Show the page in place of a traceback; `on_script_error` of `st.App`."""
-    number = secrets.token_hex(4)
-    note("error", level=logging.ERROR, report=number, kind=type(error).__name__, at=frames_of(error)[-1])
+    number = note_unexpected(error)
     st.error(t("unexpected.sorry", number=number), icon=":material/sentiment_dissatisfied:")
     with st.container(horizontal=True, gap="small"):
         st.button(t("unexpected.again"), icon=":material/replay:", type="primary", key="unexpected-again")
         st.button(
             t("unexpected.fresh"), icon=":material/home:", on_click=reset_session, key="unexpected-fresh"
         )
-        st.download_button(
-            t("unexpected.report"),
-            report_of(error, number),
-            file_name=f"transformer-viz-{number}.json",
-            mime="application/json",
-            icon=":material/download:",
-            on_click="ignore",
-            key="unexpected-report",
-        )
+        show_report(error, number)
     st.caption(t("unexpected.private"))
     return True
+
+
+def note_unexpected(error: Exception) -> str:
+    """Log an error; return the number of its report."""
+    number = secrets.token_hex(4)
+    note("error", level=logging.ERROR, report=number, kind=type(error).__name__, at=frames_of(error)[-1])
+    return number
+
+
+def show_report(error: Exception, number: str) -> None:
+    """Show the button that saves the report of an error."""
+    st.download_button(
+        t("unexpected.report"),
+        report_of(error, number),
+        file_name=f"transformer-viz-{number}.json",
+        mime="application/json",
+        icon=":material/download:",
+        on_click="ignore",
+        key="unexpected-report",
+    )
 
 
 def report_of(error: Exception, number: str) -> str:
