@@ -8,7 +8,7 @@ from chinese import is_chinese
 from made_traces import TOKENS, encoder_trace, writing_trace
 
 from transformer_viz.language import Words
-from transformer_viz.pictures.changes import acted, acts_of, other_positions
+from transformer_viz.pictures.changes import acted, acts_of, is_offered, other_positions
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import OWN, UNCHANGED, Changes, Request
 from transformer_viz.values.trace import Trace
@@ -145,17 +145,17 @@ def test_what_takes_the_place_of_a_head_is_offered_where_one_is_off():
 
 
 @pytest.mark.parametrize(
-    ("room", "changes", "is_offered"),
+    ("room", "changes", "expected"),
     [(9, UNCHANGED, False), (10, UNCHANGED, True), (0, Changes(padding=10), True)],
 )
-def test_padding_is_offered_where_there_is_room_and_can_always_be_taken_back(room, changes, is_offered):
+def test_padding_is_offered_where_there_is_room_and_can_always_be_taken_back(room, changes, expected):
     config = ENCODER.replace(max_len=len(TOKENS) + room)
     titles = [each["title"] for each in offered(changes, config)["groups"]]
-    assert ("Padding, as in a batch" in titles) == is_offered
+    assert ("Padding, as in a batch" in titles) == expected
 
 
 @pytest.mark.parametrize(
-    ("room", "positions", "changes", "is_offered"),
+    ("room", "positions", "changes", "expected"),
     [
         (4, "sinusoidal", UNCHANGED, False),
         (5, "sinusoidal", UNCHANGED, True),
@@ -164,11 +164,11 @@ def test_padding_is_offered_where_there_is_room_and_can_always_be_taken_back(roo
     ],
 )
 def test_a_shift_is_offered_where_there_is_room_and_can_always_be_taken_back(
-    room, positions, changes, is_offered
+    room, positions, changes, expected
 ):
     config = ENCODER.replace(max_len=len(TOKENS) + room, positions=positions)
     titles = [each["title"] for each in offered(changes, config)["groups"]]
-    assert ("Positions in the text" in titles) == is_offered
+    assert ("Positions in the text" in titles) == expected
 
 
 def test_a_model_is_offered_what_it_does_not_have():
@@ -295,3 +295,46 @@ def test_everything_is_said_in_chinese():
         said += [each["title"], *(choice["label"] for choice in each["choices"])]
     assert len(found["chips"]) == 20
     assert [text for text in said if not is_chinese(text)] == []
+
+
+MALFORMED = [
+    {"ablate": [5]},
+    {"ablate": "ab"},
+    {"ablate": [[0]]},
+    {"ablate": [[0, 1, 2]]},
+    {"ablate": [[0.5, 0]]},
+    {"ablate": [[True, 0]]},
+    {"ablate": [[-1, 0]]},
+    {"ablate": [["nowhere", 0, 1]]},
+    {"ablate": [{"cross": 0}]},
+    {"cut": [5]},
+    {"cut": [[0, 0, 1]]},
+    {"cut": [[0, 0, 1, None]]},
+    {"cut": [["cross", "0", 0, 1, 2]]},
+    {"patterns": [[[0.5, 0], "uniform"]]},
+    {"patterns": [[0, 0]]},
+    {"patterns": [[[0, 0], "uniform", 1]]},
+    {"patterns": [[[0, 0], [[1]]]]},
+    {"patterns": {"encoder": "uniform"}},
+    {"mute": [[0, 0, 1, 2]]},
+    {"positions": [[1, 2]]},
+    {"position_ids": [1, 2]},
+    {"order": [1, 0]},
+    {"order": "sorted"},
+    {"padding": -1},
+    {"padding": True},
+    {"shift": 3},
+    {"reference": ["A text"]},
+    {"attention_mask": [[1]]},
+    {"cross_attention_mask": "painted:"},
+]
+
+
+@pytest.mark.parametrize("values", MALFORMED, ids=json.dumps)
+def test_changes_of_another_form_than_the_page_offers_are_none_of_its_own(values):
+    assert not is_offered(Changes(**values))
+
+
+def test_every_change_that_the_page_makes_is_one_that_its_address_may_hold():
+    assert is_offered(Changes(**json.loads(json.dumps(EVERYTHING.to_dict()))))
+    assert is_offered(UNCHANGED)

@@ -9,7 +9,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.config import CHOICES, TransformerConfig
-from transformer_viz.values.interventions import PATTERNS, attention_kinds
+from transformer_viz.values.interventions import ATTENTION_KINDS, PATTERNS, attention_kinds
 from transformer_viz.values.request import OWN, UNCHANGED, Changes, Request
 from transformer_viz.values.trace import Trace
 
@@ -36,6 +36,9 @@ ORDERS = ("reversed", "shuffled")
 
 MASKS = ("none", "causal", "window:1")
 """Masks over the text that can take the place of the model's own."""
+
+HEAD, EDGE = 2, 4
+"""Numbers of a head: layer and head, and of an edge: query and key too."""
 
 ORDER_NAME = re.compile(r"reversed|shuffled(:\d{1,6})?")
 """Orders that have a chip: *Positions* shuffles by a seed."""
@@ -129,13 +132,14 @@ def acted(config: TransformerConfig, changes: Changes, act: Mapping[str, Any]) -
 
 
 def is_offered(changes: Changes) -> bool:
-    """Return whether these are changes that the views offer, with a chip each: a link may hold any others."""
-    try:
-        named = all(len(each) == 2 and each[1] in PATTERNS for each in changes.patterns)
-    except TypeError:
-        return False
+    """Return whether these are changes that the views offer, with a chip each: a link may hold any others.
+
+    A head or an edge may be one that the model does not have.
+    """
     return (
-        named
+        all(_is_place(head, HEAD) for head in changes.ablate)
+        and all(_is_place(edge, EDGE) for edge in changes.cut)
+        and all(_is_place(head, HEAD) and name in PATTERNS for head, name in _pairs(changes.patterns))
         and _is_named(ORDER_NAME, changes.order)
         and all(_is_named(MASK_NAME, getattr(changes, name)) for name in MASK_FIELDS)
         and {"ablate", "cut", "patterns", *FOR_ALL}.issuperset(changes.given)
@@ -144,6 +148,19 @@ def is_offered(changes: Changes) -> bool:
         and all(type(count) is int and count >= 0 for count in (changes.padding, changes.target_padding))
         and changes.shift in (0, SHIFT)
     )
+
+
+def _is_place(place, count):
+    """Return whether this is a head or an edge as `Changes` has them, of so many numbers."""
+    if not isinstance(place, tuple):
+        return False
+    numbers = place[1:] if place and place[0] in ATTENTION_KINDS else place
+    return len(numbers) == count and all(type(number) is int and number >= 0 for number in numbers)
+
+
+def _pairs(values):
+    """Return values as pairs, those of another form as a pair of nothing."""
+    return [value if isinstance(value, tuple) and len(value) == 2 else (None, None) for value in values]
 
 
 def _is_named(pattern, value):

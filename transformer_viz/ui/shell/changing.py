@@ -57,7 +57,8 @@ def _compared_with():
         request = Request.from_json(text)
     except ValueError:
         return None
-    is_plain = isinstance(request.model, str) and isinstance(request.text, str) and request.wants == TRACE
+    is_text = isinstance(request.text, str) and isinstance(request.target, str | None)
+    is_plain = isinstance(request.model, str) and is_text and request.wants == TRACE
     return request if is_plain and is_offered(request.changes) and shown_model(request.model) else None
 
 
