@@ -173,6 +173,14 @@ def test_one_token_is_followed_through_the_model(page, home):
     expect(lit).to_contain_text("1")
     page.keyboard.press("ArrowLeft")
     expect(said).to_contain_text("add & norm: “5” is now read as")
+    before = said.inner_text()
+    shown = page.get_by_role("group", name="Show")
+    shown.get_by_role("button").nth(1).click()
+    for key in ("ArrowLeft", "ArrowDown"):
+        shown.locator(":focus").press(key)
+    expect(shown.get_by_role("button").nth(0)).to_be_focused()
+    page.locator('.map [data-key="row-1"]').press("Alt+ArrowRight")
+    assert said.inner_text() == before
 
 
 def test_a_step_of_attention_leads_to_its_heads(page, home):

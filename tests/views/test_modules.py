@@ -49,6 +49,11 @@ def test_every_module_is_used():
     assert {views.module(source.stem) for source in SOURCES} == own
 
 
+def test_keys_are_listened_to_in_one_way():
+    listening = {source.name for source in SOURCES if "keydown" in source.read_text(encoding="utf-8")}
+    assert listening == {"keys.js", "history.js"}  # the latter only notes that something was pressed
+
+
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
 def test_nothing_is_imported_but_text_that_stands_there(source):
     for text in texts(views.module(source.stem)):

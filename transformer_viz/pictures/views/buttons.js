@@ -1,6 +1,7 @@
 // Buttons, and groups of them under a label.
 
 import { element } from "./element.js";
+import { onKey } from "./keys.js";
 
 /**
  * @param {string} text
@@ -40,11 +41,10 @@ function roving(group) {
   if (buttons.length < 3) return;
   const stop = buttons.find((button) => button.ariaCurrent || button.ariaPressed === "true") ?? buttons[0];
   for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
-  group.addEventListener("keydown", (event) => {
-    const by = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
-    const at = buttons.findIndex((button) => button === event.target);
-    if (!by || at < 0) return;
-    buttons[(at + by + buttons.length) % buttons.length].focus();
-    event.preventDefault();
+  onKey(group, "button", ({ key }, pressedOn) => {
+    const by = key === "ArrowLeft" ? -1 : key === "ArrowRight" ? 1 : 0;
+    const at = buttons.findIndex((button) => button === pressedOn);
+    if (by) buttons[(at + by + buttons.length) % buttons.length].focus();
+    return by;
   });
 }

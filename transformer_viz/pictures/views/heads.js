@@ -4,6 +4,7 @@ import { button } from "./buttons.js";
 import { figuresText, headTitle, saying } from "./captions.js";
 import { element } from "./element.js";
 import { HeadButton, shapeOf } from "./headbutton.js";
+import { onKey } from "./keys.js";
 import { layerNumber, placeOf } from "./order.js";
 import { contextOf } from "./pen.js";
 import { fill } from "./text.js";
@@ -56,7 +57,7 @@ export class Heads {
   constructor(host) {
     this.host = host;
     this.element = element("nav", { className: "heads" });
-    this.element.addEventListener("keydown", (event) => this.step(event));
+    onKey(this.element, "button.head", ({ key }, focused) => this.key(key, focused));
     /** @type {Map<string, ReturnType<typeof thumbnailsOf>>} */
     this.thumbnails = new Map();
     /** @type {HeadButton[]} */
@@ -228,28 +229,26 @@ export class Heads {
     else if (place.bottom > box.bottom) column.scrollTop += place.bottom - box.bottom + GAP;
   }
 
-  /** Choose the head beside the one that has the focus. @param {KeyboardEvent} event */
-  step(event) {
-    if (event.key.toLowerCase() === "o" && this.switchFocused(event)) return;
-    const [down, right] = ARROWS[event.key] ?? [0, 0];
-    const focused = event.target instanceof Element && event.target.closest("button.head");
-    if ((!down && !right) || !(focused instanceof HTMLElement)) return;
+  /** Switch the head that has the focus, or choose the one beside it. @param {string} key @param {HTMLElement} focused */
+  key(key, focused) {
+    if (key.toLowerCase() === "o") return this.switchFocused(focused);
+    const [down, right] = ARROWS[key] ?? [0, 0];
+    if (!down && !right) return false;
     const [kind, number] = (focused.dataset.key ?? "").split("-");
     const { attentions, state } = this.host.selection;
     const attention = attentions[kind];
     const from = placeOf(attention, Number(number));
     const layer = Math.max(0, Math.min(attention.layers - 1, from.layer + down));
     const head = Math.max(0, Math.min(attention.heads - 1, from.head + right));
-    event.preventDefault();
     this.host.select(kind === state.kind ? { layer, head } : { kind, layer, head });
     const next = this.element.querySelector("button.head[aria-current]");
     if (next instanceof HTMLElement) next.focus();
+    return true;
   }
 
-  /** Switch the head off that has the focus, or on again; return whether there is one. @param {KeyboardEvent} event */
-  switchFocused({ target }) {
-    const focused = target instanceof Element && target.closest("button.head");
-    if (!(focused instanceof HTMLElement) || !this.host.toggle || !this.host.off?.()) return false;
+  /** Switch the head off that has the focus, or on again; return whether that can be. @param {HTMLElement} focused */
+  switchFocused(focused) {
+    if (!this.host.toggle || !this.host.off?.()) return false;
     const [kind, number] = (focused.dataset.key ?? "").split("-");
     const { layer, head } = placeOf(this.host.selection.attentions[kind], Number(number));
     this.host.toggle(kind, layer, head);

@@ -3,6 +3,7 @@
 import { button, group } from "./buttons.js";
 import { countText, figureText, headName } from "./captions.js";
 import { element } from "./element.js";
+import { onKey } from "./keys.js";
 
 /** @import {ControlsHost} from "./controls.js" */
 
@@ -30,6 +31,8 @@ export function legend({ selection, words, redraw }) {
     return made;
   });
   const made = group(words().usual_role, element("div", { className: "buttons" }, ...buttons));
-  made.addEventListener("keydown", ({ key }) => key === "Escape" && light(null, null));
+  onKey(made, "button", ({ key }) => {
+    if (key === "Escape") light(null, null);
+  });
   return made;
 }

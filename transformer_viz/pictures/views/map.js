@@ -3,6 +3,7 @@
 import { remember } from "./address.js";
 import { button, group } from "./buttons.js";
 import { element } from "./element.js";
+import { onKey } from "./keys.js";
 import { detail } from "./mapdetail.js";
 import { percent, table } from "./maptable.js";
 import { unpack } from "./payload.js";
@@ -101,7 +102,7 @@ export class MapOfModel {
     this.state = { mode: "reads", stack: 0, place: null, row: null, step: 0 };
     /** @type {number | undefined} */
     this.timer = undefined;
-    this.root.addEventListener("keydown", (event) => this.key(event));
+    onKey(this.root, ".stack button, .follower button", (event) => this.key(event));
     this.root.addEventListener("transitionend", () => this.show()); // another theme has another colour of text
     const { header, array } = unpack(bytes);
     this.bytes = bytes;
@@ -252,14 +253,14 @@ export class MapOfModel {
   }
 
   /** Arrow keys go from step to step, and from token to token. @param {KeyboardEvent} event */
-  key(event) {
-    const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    if (!by || event.altKey || event.ctrlKey || event.metaKey) return;
-    event.preventDefault();
+  key({ key }) {
+    const by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[key];
+    if (!by) return false;
     this.stop();
     const { row, step } = this.state;
     const last = this.stack.tokens.length - 1;
     if (row === null) this.step(last, 0);
     else this.step(Math.max(0, Math.min(row + by[0], last)), step + by[1]);
+    return true;
   }
 }

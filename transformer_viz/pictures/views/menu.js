@@ -1,6 +1,7 @@
 // A menu that opens below its button, flush with the last one beside it.
 
 import { element } from "./element.js";
+import { onKey } from "./keys.js";
 
 /**
  * Return a menu; a press outside of it, or Escape, closes it.
@@ -18,7 +19,7 @@ export function menuOf(kind) {
     menu.open = false;
     label.focus();
   };
-  menu.addEventListener("keydown", ({ key }) => {
+  onKey(menu, "*", ({ key }) => {
     if (key === "Escape" && menu.open) close();
   });
   document.addEventListener("click", leave);

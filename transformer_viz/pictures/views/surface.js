@@ -1,5 +1,6 @@
 // A canvas with a view on it; the view draws the same on the screen, in a PNG and in an SVG.
 
+import { onKey } from "./keys.js";
 import { contextOf } from "./pen.js";
 import { SvgContext } from "./svg.js";
 import { fitted } from "./text.js";
@@ -166,7 +167,7 @@ function listen(canvas, view) {
   const wheel = (/** @type {WheelEvent} */ event) => view.wheel?.(event, ...place(event)) && event.preventDefault();
   canvas.addEventListener("wheel", wheel, { passive: false });
   canvas.addEventListener("dblclick", () => view.reset?.());
-  canvas.addEventListener("keydown", (event) => view.key?.(event) && event.preventDefault());
+  onKey(canvas, "", (event) => view.key?.(event));
 }
 
 /**
