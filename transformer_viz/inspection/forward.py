@@ -252,10 +252,7 @@ class ForwardPass:
         target_ids = _position_ids(None, 0)
         config, asked = self.config, changes.positions
         if config.positions_in_attention and asked not in (None, config.positions, "none"):
-            raise ValueError(
-                f"Positions of this model act on the scores of attention ({config.positions}): they "
-                'can be removed with `positions="none"`, and no table can be put in their place.'
-            )
+            raise Problem("positions.in_scores", kind=config.positions)
         acts_on_scores = config.positions_in_attention or config.has_relative_bias
         if acts_on_scores and isinstance(asked, str) and asked == "none":
             ids = np.zeros((1, len(source.ids)), np.int32)  # no token is at a distance from another
@@ -316,10 +313,7 @@ class ForwardPass:
                     f"Received shape {table.shape}."
                 )
         if table.shape[0] < rows:
-            raise ValueError(
-                f"The table of positions has {table.shape[0]} rows, and row {rows - 1} is asked for. Give a "
-                "longer table, or lower `position_ids` and `shift`."
-            )
+            raise Problem("positions.rows", rows=int(table.shape[0]), row=int(rows - 1))
         return table
 
     def _cached_table(self, kind, own):
@@ -334,7 +328,7 @@ class ForwardPass:
     def _computed_table(self, positions, rows):
         kinds = [kind for kind in CHOICES["positions"] if kind not in ("learned", "rotary", "relative")]
         if positions not in kinds:
-            raise ValueError(f"`positions` must be one of {', '.join(kinds)}. Received: {positions!r}.")
+            raise Problem("positions.missing", kinds=", ".join(kinds), kind=positions)
         return position_table(positions, rows, self.config.embedding_dim)
 
 

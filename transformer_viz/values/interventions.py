@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from transformer_viz.language import Problem
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.one_line import one_line
 from transformer_viz.values.request import Changes
@@ -161,15 +162,15 @@ def _index(where, what, shapes) -> tuple[str, tuple]:
     if index and isinstance(index[0], str):
         kind, index = index[0], index[1:]
         if kind not in shapes:
-            raise ValueError(f"There is no attention {kind!r} in this model. It has: {', '.join(shapes)}.")
+            raise Problem("change.kind", kind=kind, kinds=", ".join(shapes))
     names = ("layer", "head", "query", "key")[: {"head": 2, "edge": 4}[what]]
     shape = shapes[kind][: len(names)]
     exists = len(index) == len(shape) and all(
         isinstance(i, int | np.integer) and 0 <= i < size for i, size in zip(index, shape, strict=True)
     )
     if not exists:
-        sizes = ", ".join(f"{name} 0 to {size - 1}" for name, size in zip(names, shape, strict=True))
-        raise ValueError(f"There is no {what} {index}: it must be ({', '.join(names)}) with {sizes}.")
+        last = {name: size - 1 for name, size in zip(names, shape, strict=True)}
+        raise Problem(f"change.{what}", place=str(index), **last)
     return kind, index
 
 
