@@ -9,12 +9,14 @@ from streamlit.web import cli as streamlit
 
 from transformer_viz.cli import serve
 from transformer_viz.cli.main import main
+from transformer_viz.service.window import OPENED
 
 
 @pytest.fixture
 def told(monkeypatch):
     """What Streamlit is told instead of serving."""
     told = []
+    monkeypatch.setenv(OPENED, "")
     monkeypatch.setattr(streamlit, "main", lambda arguments, prog_name: told.extend(arguments))
     return told
 
@@ -41,6 +43,7 @@ def test_without_a_command_the_app_is_served_in_a_window(told, registered, monke
     assert main([]) == 0
     assert told == ["run", "--server.showEmailPrompt=false", str(ROOT / "app.py")]
     assert registered == ["/usr/bin/chromium"]
+    assert os.environ[OPENED] == "1"
 
 
 def test_the_default_browser_is_used_where_none_opens_windows(told, registered, monkeypatch):
@@ -50,8 +53,10 @@ def test_the_default_browser_is_used_where_none_opens_windows(told, registered, 
     assert registered == []
 
 
-def test_no_browser_is_opened_if_none_is_wanted(told, registered):
+def test_no_browser_is_opened_if_none_is_wanted(told, registered, monkeypatch):
+    monkeypatch.setenv(OPENED, "1")
     assert main(["--no-browser"]) == 0
+    assert os.environ[OPENED] == ""
     assert "--server.headless=true" in told
     assert registered == []
 

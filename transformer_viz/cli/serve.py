@@ -9,6 +9,7 @@ import threading
 import webbrowser
 from pathlib import Path
 
+from transformer_viz.service.window import OPENED
 from transformer_viz.store.places import app_folder
 
 COMMANDS = (
@@ -37,7 +38,7 @@ WINDOWS = (
 
 
 def serve(*, browser: bool = True, port: int | None = None) -> None:
-    """Serve the app until Ctrl-C.
+    """Serve the app until Ctrl-C, or until the window that it opens is closed.
 
     Args:
         browser: Open a window if this machine has a screen: without tabs and address bar in Chrome, Chromium
@@ -48,6 +49,7 @@ def serve(*, browser: bool = True, port: int | None = None) -> None:
     options = ["--server.showEmailPrompt=false"]  # otherwise Streamlit prompts for an e-mail address
     if port is not None:
         options.append(f"--server.port={port}")
+    os.environ[OPENED] = "1" if browser else ""
     if not browser:
         options.append("--server.headless=true")
     elif found := find_browser():

@@ -11,6 +11,7 @@ from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import choose_language, declare_language, escaped, read_language, t
 from transformer_viz.ui.shell.problems import error_text
+from transformer_viz.ui.shell.server import GOODBYE, has_window
 from transformer_viz.ui.shell.shelf import kind_of, purpose_of, shown_models
 from transformer_viz.ui.shell.style import show_style
 
@@ -37,6 +38,8 @@ def show_header() -> Header:
             visitor = st.container(horizontal=True, width="content", vertical_alignment="center")
     declare_language()
     component("history")(key="history")
+    if has_window():
+        component("goodbye")(data=GOODBYE, key="goodbye")
     return Header(model, pages, visitor)
 
 

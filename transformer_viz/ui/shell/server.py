@@ -4,6 +4,9 @@ import asyncio
 import contextlib
 import functools
 import gc
+import os
+import signal
+import threading
 import webbrowser
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
@@ -11,9 +14,12 @@ from typing import Any
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.language import Words, language_of
+from transformer_viz.runs import RunError, list_runs
 from transformer_viz.service.engine import Engine
 from transformer_viz.service.opening import kept_answer
 from transformer_viz.service.trainer import Trainer
+from transformer_viz.service.window import OPENED, Presence, until_closed
 from transformer_viz.ui.shell.card_facts import examples_of
 from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_secret
 from transformer_viz.ui.shell.journal import open_log
@@ -24,6 +30,19 @@ FIRST_MODEL = "imdb-sentiment"
 
 HEAD_START = 3.0
 """Seconds in which the first picture has the processors to itself, if its answer is kept."""
+
+
+GOODBYE = "goodbye"
+"""Where a page says that it goes, beside Streamlit's own files."""
+
+LAST_SECONDS = 20.0
+"""Seconds after which a server that is to end, and does not, is ended."""
+
+
+@functools.cache
+def presence() -> Presence:
+    """Return who is connected to this server."""
+    return Presence()
 
 
 @functools.cache
@@ -78,9 +97,40 @@ async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
     if not st.get_option("server.headless"):
         # The port is open a moment after this function yields.
         loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address())
+    ending = asyncio.create_task(end_with_window()) if has_window() else None
     yield {}
+    if ending:
+        ending.cancel()
     shared_engine().close()
     shared_trainer().close()
+
+
+def has_window() -> bool:
+    """Return whether this server belongs to a window that the command opened, not to a class."""
+    return os.environ.get(OPENED) == "1" and not st.get_option("server.headless") and not is_classroom()
+
+
+async def end_with_window() -> None:
+    """End the server once its window is closed; a training goes on."""
+    await until_closed(presence())
+    words = Words(language_of(os.environ))
+    print(words("window.closed"), flush=True)
+    with contextlib.suppress(RunError):
+        if any(run.status in ("running", "queued") for run in list_runs()):
+            print(words("window.training"), flush=True)
+    end()
+
+
+def end() -> None:
+    """End the server as Ctrl-C does, as a success."""
+    last = threading.Timer(LAST_SECONDS, os._exit, (0,))
+    last.daemon = True
+    last.start()
+    server = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
+    if hasattr(server, "should_exit"):  # uvicorn's, which would pass a signal on
+        server.should_exit = True
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _warm():

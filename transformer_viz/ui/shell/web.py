@@ -1,4 +1,6 @@
-"""HTTP additions to Streamlit: security headers, a health check, the views, no requests to other servers."""
+"""HTTP additions to Streamlit: security headers, a health check, the views, who is connected, and no requests
+to other servers.
+"""
 
 import asyncio
 import base64
@@ -10,7 +12,7 @@ from importlib import resources
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from streamlit import net_util
@@ -19,7 +21,7 @@ from transformer_viz.service.engine import EngineError
 from transformer_viz.ui.shell.classroom import is_classroom, set_cookie
 from transformer_viz.ui.shell.components import MODULES, served_module
 from transformer_viz.ui.shell.language import DECLARATIONS
-from transformer_viz.ui.shell.server import shared_engine
+from transformer_viz.ui.shell.server import GOODBYE, presence, shared_engine
 
 POLICY = (
     "default-src 'self'",
@@ -83,6 +85,26 @@ class GuardedResponses:
         await app(scope, receive, send_with_headers)
 
 
+class NotedPresence:
+    """ASGI middleware: notes who is connected, and who asks for something."""
+
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hold a connection."""
+        if scope["type"] != "websocket":
+            if not scope.get("path", "").endswith(GOODBYE):
+                presence().note_sign()
+            await self.app(scope, receive, send)
+            return
+        presence().connect()
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            presence().disconnect()
+
+
 _NO_PAGES = ("/_stcore/", "/static/", "/media/", "/component/", "/views/", HEALTH)
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
@@ -120,6 +142,12 @@ def _trouble():
     return None
 
 
+async def goodbye(_request: Request) -> Response:
+    """Note that a page goes."""
+    presence().note_goodbye()
+    return Response(status_code=204)
+
+
 def stay_offline() -> None:
     """Keep Streamlit from asking another server for this server's external address.
 
@@ -146,5 +174,9 @@ def _hashes():
 _SERVED = f"/{{base:path}}{MODULES}"
 """Path of a module of the views; base: `server.baseUrlPath`."""
 
-ROUTES = [Route(HEALTH, Health().answer), Route(_SERVED, served_module)]
-MIDDLEWARE = [Middleware(GuardedResponses)]
+ROUTES = [
+    Route(HEALTH, Health().answer),
+    Route(_SERVED, served_module),
+    Route(f"/{{base:path}}{GOODBYE}", goodbye, methods=["POST"]),
+]
+MIDDLEWARE = [Middleware(GuardedResponses), Middleware(NotedPresence)]
