@@ -5,14 +5,18 @@ import contextlib
 import functools
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner import script_runner
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import ElementTree
 from streamlit.util import calc_hash
 
 from transformer_viz.ui import frame
+from transformer_viz.ui.shell import language
 
 # Each run of the harness reads the metadata of all installed packages; they stay the same.
 manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
@@ -24,6 +28,19 @@ script_runner._clean_problem_modules = lambda: None
 
 # A page that fails fails its test, instead of being opened without what breaks it.
 frame.whole_run = frame.recovered = contextlib.nullcontext
+
+widget_states = ElementTree.get_widget_states
+
+
+def widget_states_as_shown(tree):
+    """Return the state of all widgets; the harness names their options again, outside any session."""
+    shown_in = {"lang": tree._runner.session_state.get("lang", "en")}
+    with patch.object(language, "st", SimpleNamespace(session_state=shown_in)):
+        return widget_states(tree)
+
+
+ElementTree.get_widget_states = widget_states_as_shown
+
 
 APP = str(Path(__file__).parents[1] / "app.py")
 
@@ -84,8 +101,8 @@ def components(app, module):
 
 
 def views_on(app):
-    """Return the views on the page; the component that keeps the browser's history shows nothing."""
-    around = ("history", "where")
+    """Return the views on the page; the components around it show nothing."""
+    around = ("history", "where", "goodbye", "translated")
     return [each for each in app.get("bidi_component") if not each.proto.component_name.endswith(around)]
 
 

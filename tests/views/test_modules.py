@@ -17,6 +17,7 @@ ENTRIES = (
     "streamlit",
     "history",
     "goodbye",
+    "translated",
     "lens",
     "choice",
     "panels",

@@ -13,6 +13,7 @@ from transformer_viz.ui.shell.language import choose_language, declare_language,
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.server import GOODBYE, has_window
 from transformer_viz.ui.shell.shelf import kind_of, purpose_of, shown_models
+from transformer_viz.ui.shell.streamlit_texts import translate_streamlit
 from transformer_viz.ui.shell.style import show_style
 
 
@@ -38,6 +39,7 @@ def show_header() -> Header:
             visitor = st.container(horizontal=True, width="content", vertical_alignment="center")
     declare_language()
     component("history")(key="history")
+    translate_streamlit()
     if has_window():
         component("goodbye")(data=GOODBYE, key="goodbye")
     return Header(model, pages, visitor)

@@ -36,10 +36,12 @@ COLOURS = {
 
 
 def show_style() -> None:
-    """Apply the style sheet, with the colours of the theme and the labels of file boxes in the language."""
+    """Apply the style sheet, with the colours of the theme and Streamlit's texts in the language."""
     theme = "dark" if st.context.theme.type == "dark" else "light"
     found = COLOURS[theme] | {
         "primary": st.get_option(f"theme.{theme}.primaryColor"),
+        "connecting": f'"{t("connection.trying")}"',
+        "skip": f'"{t("connection.skip")}"',
         "upload": f'"{t("upload.button")}"',
         "upload-limit": f'"{t("upload.limit", most=st.get_option("server.maxUploadSize"))}"',
     }

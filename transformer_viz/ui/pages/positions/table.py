@@ -122,6 +122,8 @@ def choose_dimensions(table: np.ndarray) -> list[int]:
         spread,
         key=f"dimensions-{width}",
         help=t("positions.dimensions.help"),
+        placeholder=t("positions.dimensions.none"),
+        select_all=False,  # `everything` is beside it
         disabled=everything,
         persist_state="session",
         width=300,

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import streamlit as st
@@ -12,6 +12,7 @@ from transformer_viz.runs.job import LONGEST_PROBE
 from transformer_viz.runs.recipes import FINE_TUNING_RATE, RECIPES, Recipe, presets_for
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
+from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import owner
 from transformer_viz.ui.shell.language import t
@@ -63,10 +64,11 @@ class Controls:
         """Show a box for a number."""
         return st.number_input(value=value, width=WIDTH, **limits, **self._named(name))
 
-    def pick(self, name: str, options: Iterable[str], value: str) -> str:
-        """Show a list of options."""
+    def pick(self, name: str, options: Iterable[str], value: str, named: Callable[[str], str] = str) -> str:
+        """Show a list of options; `named` returns the name of one in the visitor's language."""
         options = list(options)
-        return st.selectbox(options=options, index=options.index(value), width=WIDTH, **self._named(name))
+        settings = {"index": options.index(value), "format_func": named, "width": WIDTH}
+        return st.selectbox(options=options, **settings, **self._named(name))
 
     def _named(self, name) -> dict[str, Any]:
         key = f"{name}-{self.place}"
@@ -159,7 +161,7 @@ def ask_more_sizes(controls: Controls, config: TransformerConfig) -> dict[str, A
     """Show the other sizes of a new model; return them as fields of the config."""
     return {
         "ffn_dim": controls.slide("ffn", FFN_WIDTHS, config.ffn_dim),
-        "positions": controls.pick("positions", CHOICES["positions"], config.positions),
+        "positions": controls.pick("positions", CHOICES["positions"], config.positions, kind_name),
     }
 
 
@@ -177,7 +179,7 @@ def ask_more(controls: Controls, settings: TrainingSettings) -> dict[str, Any]:
     return {
         "word_dropout": number("hide", settings.word_dropout, **SHARE),
         "batch_size": controls.slide("batch", BATCHES, settings.batch_size),
-        "schedule": controls.pick("schedule", SCHEDULES, settings.schedule),
+        "schedule": controls.pick("schedule", SCHEDULES, settings.schedule, schedule_name),
         "warmup": number("warmup", settings.warmup, min_value=0.0, max_value=0.9, step=0.05),
         "clip_norm": number("clip", settings.clip_norm, min_value=0.0, step=0.5),
         "label_smoothing": number("smoothing", settings.label_smoothing, **SHARE),
@@ -186,6 +188,11 @@ def ask_more(controls: Controls, settings: TrainingSettings) -> dict[str, Any]:
         "precision": controls.pick("precision", PRECISIONS, settings.precision),
         "seed": number("seed", settings.seed, min_value=0, step=1),
     }
+
+
+def schedule_name(schedule: str) -> str:
+    """Return the name of a learning rate schedule in the visitor's language."""
+    return t(f"train.schedule.{schedule}")
 
 
 def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
