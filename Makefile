@@ -39,9 +39,9 @@ load: .venv/dev           ## a class of 40 for five minutes, with a training and
 soak: .venv/dev           ## 10,000 sentences, 500 sessions: memory and file handles; 1,000 writers killed
 	$(BIN)/python benchmarks/soak.py $(ARGS) && $(BIN)/python tests/killing.py --kills 1000
 
-fuzz: .venv/dev           ## everything that reads foreign bytes or texts: make fuzz ARGS="--seconds 7200"
+fuzz: .venv/dev           ## foreign bytes and texts, and random states of the app: make fuzz ARGS="--seconds 7200"
 	$(BIN)/python tests/fuzz/fuzz.py $(ARGS) && $(BIN)/python tests/fuzz/hostile_files.py && \
-	  $(BIN)/python tests/fuzz/hostile_texts.py
+	  $(BIN)/python tests/fuzz/hostile_texts.py && $(BIN)/python tests/fuzz/random_states.py
 
 mutants: .venv/dev browser tests/node/node_modules  ## sixty deliberate breaks: does a test catch each? make mutants ARGS="--only csv"
 	$(BIN)/python tests/mutants/run.py $(ARGS)

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import functools
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -42,12 +43,25 @@ def widget_states_as_shown(tree):
 ElementTree.get_widget_states = widget_states_as_shown
 
 
+@contextlib.contextmanager
+def own_main():
+    """Undo what the harness leaves behind: children of this process run the script that is its `__main__`."""
+    main = sys.modules["__main__"]
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+PATIENCE = 300
+"""Seconds after which a run of a page is taken to never end: other work may have the processors."""
+
 APP = str(Path(__file__).parents[1] / "app.py")
 
 
 def open_page(name="", **address):
     """Return the app at a page, "" for the first one, with an address."""
-    app = AppTest.from_file(APP, default_timeout=60)
+    app = AppTest.from_file(APP, default_timeout=PATIENCE)
     for key, value in address.items():
         app.query_params[key] = value
     return go_to_page(app, name)

@@ -83,7 +83,7 @@ def acts_of(
         ],
         "edge": words("change.edge", query="{query}", key="{key}"),
         "no_edge": words("change.no_edge"),
-        "groups": _groups(words, config, changes, len(trace.tokens)),
+        "groups": groups_of(words, config, changes, len(trace.tokens)),
         "chips": chips_of(words, config, request, before, trace),
         "compare": {"label": label, "act": {"do": do}},
     }
@@ -180,8 +180,18 @@ def other_positions(config: TransformerConfig) -> list[str]:
     return [kind for kind in reversed(CHOICES["positions"]) if fits.get(kind) and kind != config.positions]
 
 
-def _groups(words, config, changes, tokens):
-    """Return the choices that hold for all heads."""
+def groups_of(words: Words, config: TransformerConfig, changes: Changes, tokens: int) -> list[dict[str, Any]]:
+    """Return the choices that hold for all heads.
+
+    Args:
+        words: Sentences of the visitor's language.
+        config: Config of the model.
+        changes: Those in force.
+        tokens: Number of tokens of the text.
+
+    Returns:
+        Groups, each with a title and choices: a label, the act that sets it, and whether it is in force.
+    """
     positions = ["none", *other_positions(config)] if config.positions != "none" else other_positions(config)
     options: dict[str, list[tuple[Any, str]]] = {
         "scaling": [(None, words("change.scaled")), (False, words("change.unscaled"))],

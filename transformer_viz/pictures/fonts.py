@@ -79,10 +79,8 @@ def fonts_of(texts: Iterable[str], wanted: str | Sequence[str] | None = None) ->
 
 def are_truetype(names: Iterable[str]) -> bool:
     """Return whether fonts have TrueType outlines. In a PDF, letters of others would be blank."""
-    return all(
-        font_manager.get_font(_installed()[name]).get_sfnt_table("maxp")["version"] == (1, 0)
-        for name in names
-    )
+    tables = [font_manager.get_font(_installed()[name]).get_sfnt_table("maxp") for name in names]
+    return all(table is not None and table["version"] == (1, 0) for table in tables)
 
 
 def _lacking(letter, texts):
@@ -124,7 +122,8 @@ def _installed():
     found = {}
     for entry in font_manager.fontManager.ttflist:
         if entry.size == "scalable" and not entry.name.startswith(PLACEHOLDERS):
-            rank = (entry.style != "normal", abs(entry.weight - NORMAL))
+            weight = int(font_manager.weight_dict.get(str(entry.weight), entry.weight))
+            rank = (entry.style != "normal", abs(weight - NORMAL))
             found[entry.name] = min(
                 found.get(entry.name, (rank, entry)), (rank, entry), key=lambda each: each[0]
             )

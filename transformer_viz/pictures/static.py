@@ -6,13 +6,13 @@ Only this module and `fonts` need Matplotlib, the extra `figures`. Lengths are i
 import itertools
 import os
 from collections.abc import Sequence
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
-from matplotlib.colors import Colormap, LinearSegmentedColormap
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.path import Path
@@ -151,7 +151,7 @@ def save(
     tokens = tuple([_drawable(label) for label in side] for side in attention.tokens)
     texts = [*itertools.chain(*tokens), title, attention.title, labels["key"], *labels["values"].values()]
     named = fonts_of([*texts, labels["side_a"], labels["side_b"], labels["side_change"]], style.font)
-    options = {
+    options: dict[Any, Any] = {
         "font.family": named,
         "text.parse_math": False,
         "svg.fonttype": "path",
@@ -464,8 +464,8 @@ def _curves(opened):
 
 def _line_colour(attention, head, value):
     if attention.signed:
-        return matplotlib.colors.to_rgb(DIVERGING["light"][0 if value < 0 else -1][1])
-    return matplotlib.colors.to_rgb(HEADS["light"][head % len(HEADS["light"])])
+        return to_rgb(DIVERGING["light"][0 if value < 0 else -1][1])
+    return to_rgb(HEADS["light"][head % len(HEADS["light"])])
 
 
 def _curve(begin, end):
