@@ -127,7 +127,7 @@ def end() -> None:
     last.daemon = True
     last.start()
     server = getattr(signal.getsignal(signal.SIGINT), "__self__", None)
-    if hasattr(server, "should_exit"):  # uvicorn's, which would pass a signal on
+    if server is not None and hasattr(server, "should_exit"):  # uvicorn's, which would pass a signal on
         server.should_exit = True
     else:
         signal.raise_signal(signal.SIGINT)
