@@ -100,7 +100,8 @@ def main(arguments=None):
                 f"{name:22} {backend:11} {row.get('layers', 0):6}  {shapes:34} "
                 f"{'1' if row.get('sums') else '-':5} {row['verdict']}"
             )
-    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    lines = (f"{json.dumps(name)}: {json.dumps(rows)}" for name, rows in sorted(results.items()))
+    RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     return int(any(row["verdict"] != "right" for rows in results.values() for row in rows.values()))
 
 
