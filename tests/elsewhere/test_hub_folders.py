@@ -148,14 +148,14 @@ def test_a_token_beyond_the_embeddings_is_named(copied):
     folder = copied("bert")
     content = json.loads((folder / "tokenizer.json").read_text())
     rows = store.read_config(folder).vocab_size
-    added = {"id": rows, "content": "<new>", "special": False}
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    content["added_tokens"].append(added | flags)
+    flags = dict.fromkeys(("special", "single_word", "lstrip", "rstrip", "normalized"), False)
+    numbers = range(len(content["model"]["vocab"]), rows + 1)  # of the tokens without a row, one is too many
+    content["added_tokens"] += [{"id": number, "content": f"<{number}>"} | flags for number in numbers]
     (folder / "tokenizer.json").write_text(json.dumps(content))
     explorer = tv.load(folder)
-    assert explorer.trace("a film").tokens
+    assert explorer.trace(f"a <{rows - 1}> film").tokens
     with pytest.raises(ValueError, match=rf"token {rows}, but the model has embeddings for {rows:,} tokens"):
-        explorer.trace("a <new> film")
+        explorer.trace(f"a <{rows}> film")
     with pytest.raises(ValueError, match=rf"^Token ids must be whole numbers from 0 to {rows - 1}\."):
         explorer.trace([rows])
 
