@@ -1,5 +1,6 @@
 """A run that is killed, stopped or breaks off goes on from its checkpoint as if nothing had been."""
 
+import dataclasses
 import importlib
 import random
 import signal
@@ -228,8 +229,11 @@ def test_a_loss_that_is_no_number_ends_with_a_sentence_and_the_last_good_checkpo
 
 
 def test_a_full_disk_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path):
-    """A real limit of the system: no file may grow beyond it, as on a disk that is full."""
-    run = create_run(JOB, folder=tmp_path)
+    """A real limit of the system: no file may grow beyond it, as on a disk that is full.
+
+    The log, which grows with the time that an epoch takes, stays below it: of few rows.
+    """
+    run = create_run(dataclasses.replace(JOB, rows=400), folder=tmp_path)
     child = start(run)
     wait_for(run, "epoch", 1)
     run.stop()
