@@ -101,6 +101,7 @@ def test_the_views_take_the_room_of_a_lesson_that_is_closed(page):
     page.locator(".st-key-leave-lesson-1 button").click()
     page.locator(".st-key-lesson").wait_for()
     column = page.locator(".lens .column")
+    column.wait_for()
     settle(page)
     read = "parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--below'))"
     strip = page.evaluate(read)
