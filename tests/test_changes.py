@@ -299,7 +299,6 @@ def test_everything_is_said_in_chinese():
 
 MALFORMED = [
     {"ablate": [5]},
-    {"ablate": "ab"},
     {"ablate": [[0]]},
     {"ablate": [[0, 1, 2]]},
     {"ablate": [[0.5, 0]]},
