@@ -5,6 +5,7 @@ import re
 import sys
 import tomllib
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,8 @@ def test_what_is_pinned_is_what_the_package_asks_for():
 
 def test_every_library_that_is_imported_is_asked_for():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    asked = {canonicalize_name(Requirement(each).name) for each in project["dependencies"]}
+    listed = [*project["dependencies"], *chain.from_iterable(project["optional-dependencies"].values())]
+    asked = {canonicalize_name(Requirement(each).name) for each in listed}
     nodes = (
         node
         for path in (ROOT / "transformer_viz").rglob("*.py")
