@@ -2,7 +2,7 @@
 
 import re
 
-QUOTED = re.compile(r"`[^`]*`|“[^”]*”|'[^']*'|\{.*\}|[^\s（：，。]*[/\\=][^\s，。）]*")
+QUOTED = re.compile(r"`[^`]*`|“[^”]*”|'[^']*'|\{.*\}|[^\s（：，。]*[/\\=][^\s，。）]*|Hugging Face Hub")
 """Names, values and commands, which are the same in every language."""
 
 

@@ -31,8 +31,8 @@ def test_heads_that_average_are_named_by_layer_with_what_it_means_and_what_to_tr
     config, roles = with_evenness("induction", {"decoder": evenness})
     heads, means, advice = averaging_text(roles, config).split("  \n")
     assert heads == (
-        "**3 of 8 heads average** (layer 1: 3 · layer 2: 1, 4): over 300 texts, their attention has at least "
-        "98% of the entropy of uniform attention."
+        "**3 of 8 heads average** (layer 1: 3 · layer 2: 1, 4): over 300 texts of about 34 tokens, their "
+        "attention has at least 98% of the entropy of uniform attention."
     )
     assert means.startswith("Such a head passes on the mean of all tokens: either the words alone")
     assert "pre-norm" not in advice  # it has it
