@@ -20,7 +20,7 @@ SINGULARS = {key for key in Words("en").sentences if key.endswith(".one")}
 PROBLEMS = {"Problem", "DataError", "ModelError", "QuotaError", "RunError", "NoTokensError"}
 """Classes whose sentences are made where they are shown."""
 
-ARGUMENTS = {"QuotaError": {"trash", "is_shared"}}
+ARGUMENTS = {"QuotaError": {"trash", "is_shared"}, "ModelError": {"lines"}}
 """Class -> what it is given beside the facts of its sentence."""
 
 

@@ -353,9 +353,11 @@ def test_from_one_sequence_to_two_a_causal_mask_becomes_one_of_padding():
 
 def predict(sides):
     """The script of a page that says nothing but what becomes of a prediction."""
+    from types import SimpleNamespace
+
     from transformer_viz.ui.pages.masks.effect import show_prediction
 
-    show_prediction(*sides)
+    show_prediction(SimpleNamespace(card={}), *sides)
 
 
 def written(before, after):
