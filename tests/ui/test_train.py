@@ -170,7 +170,7 @@ def test_on_a_file_a_model_is_fine_tuned_from_the_command_line_as_from_the_page(
     facts = Material(str(data), "labels", 40, [], 9, 9.0, {}, {"max_len": likely.max_len})
     assert typed.config == config_from(explorer.config, facts, RECIPES["labels"])
     assert typed.config.max_len == explorer.config.max_len < likely.max_len  # learned positions
-    assert typed.settings == RECIPES["labels"].training(learning_rate=0.0003)
+    assert typed.settings == RECIPES["labels"].for_rows(40).training(learning_rate=0.0003)
 
 
 def test_a_model_is_fine_tuned_with_its_own_sizes_from_the_page(runs, explorer):

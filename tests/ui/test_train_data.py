@@ -59,7 +59,7 @@ def test_a_workbook_with_a_title_and_a_total_is_trained_on():
     assert job.columns == {"text": "review", "label": "stars"}
     assert job.options == ReadOptions(skip_bad_rows=True)
     data = LabelledTexts(job)
-    assert data.num_rows + data.num_validation + len(data._test) == 120
+    assert data.num_rows + data.num_validation + len(data.test) == 120
     assert data.card["data"]["left_out"] == {"title": 1, "total": 1}
     assert sum(bad.count for bad in data.left_out) == 2
 
