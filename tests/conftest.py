@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import sys
 from collections import defaultdict
 from itertools import chain
@@ -13,13 +12,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import hypothesis
 import pytest
-from running_app import ROOT, running
+from running_app import CHROMIUM, ROOT, running
 from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.values.config import TransformerConfig
-
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # the first opens pages fastest
-CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 hypothesis.settings.load_profile("ci")  # the same examples each time, however slow the machine
 

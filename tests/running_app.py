@@ -1,7 +1,8 @@
-"""The real app in a process of its own."""
+"""The real app in a process of its own, and the browser that opens it."""
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -10,6 +11,9 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")  # the first opens pages fastest
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def free_port():

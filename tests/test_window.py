@@ -9,10 +9,9 @@ import time
 
 import psutil
 import pytest
-from conftest import CHROMIUM
 from playwright.sync_api import sync_playwright
 from processes import children, is_running
-from running_app import ROOT, free_port, wait_for_health
+from running_app import CHROMIUM, ROOT, free_port, wait_for_health
 
 from transformer_viz.language import Words
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
