@@ -97,6 +97,7 @@ def test_the_letters_are_as_before_once_the_projector_is_off(page):
 
 
 def test_the_views_take_the_room_of_a_lesson_that_is_closed(page):
+    page.set_viewport_size({"width": 1800, "height": 900})  # the heading has one line, covered or not
     go(page, "Lessons")
     page.locator(".st-key-leave-lesson-1 button").click()
     page.locator(".st-key-lesson").wait_for()
