@@ -110,7 +110,7 @@ def test_cells_are_square_and_all_few_tokens_are_written(show, token, width):
 
 def test_a_label_that_is_cut_is_whole_in_the_tip(show):
     page = show(np.eye(1), tokens=["x" * 20])
-    assert labels(drawing(page), "row")[0].text.endswith("…")
+    assert labels(drawing(page), "column")[0].text.endswith("…")
     point(page, "before", 0, 0, 1)
     expect(tip(page, "before")).to_have_text(f"{'x' * 20} reads {'x' * 20} weight: 1.0000")
 

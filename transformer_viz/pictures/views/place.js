@@ -103,7 +103,7 @@ export function place(scene, ruler, width) {
   const [tilt, right] = level === null ? tilted() : /** @type {const} */ ([0, 4]);
   const [across, down] = size(right, tilt).map(Math.floor);
   const top = topOf(tilt);
-  const rooms = { longest: level ?? longest, wide: level === null ? longest : Math.max(level, WIDE * room) };
+  const rooms = { longest: level ?? longest, wide: level === null ? longest : Math.max(level, Math.min(WIDE * room, most)) };
   return { left, top, across, down, beside, ...rooms, tilt, width, height: top + down + SCALE };
 }
 
