@@ -87,3 +87,9 @@ def test_what_is_too_long_for_an_address_is_left_out_too(breaking):
     app.run()
     assert "changes\\=" in app.warning[0].value
     assert (app.session_state.changes, app.session_state.sentence) == ("", TEXT)
+
+
+def test_letters_in_place_of_heads_change_nothing_and_break_no_page():
+    app = open_page(text=TEXT, changes='{"ablate": "ab"}')
+    assert not app.exception
+    assert not app.warning
