@@ -159,7 +159,7 @@ def test_with_evidence_a_caption_says_what_is_usual_in_how_many_texts_and_how_it
         "Usually attends to the previous token (62% of its weight, in 97 of 100 texts); here 58%."
     )
     assert said(previous, usual("previous"), "zh") == (
-        "通常关注前一个词元（占权重的 62%，100 段文本中的 97 段如此）；本例中为 58%。"
+        "通常关注前一个词元（占权重的 62%，100 段文本中有 97 段如此）；本例中为 58%。"
     )
 
 
@@ -171,7 +171,7 @@ def test_what_is_usual_is_said_of_texts_of_about_so_many_tokens(tokens, shown):
         f"{shown} tokens); here 58%."
     )
     assert said(previous, usual("previous"), "zh", tokens) == (
-        f"通常关注前一个词元（占权重的 62%，100 段约 {shown} 个词元的文本中的 97 段如此）；本例中为 58%。"
+        f"通常关注前一个词元（占权重的 62%，100 段约 {shown} 个词元的文本中有 97 段如此）；本例中为 58%。"
     )
     assert said(EVEN, usual("mixed", np.nan), measured=tokens).startswith(
         f"No usual pattern (measured over 100 texts of about {shown} tokens). "

@@ -16,7 +16,7 @@ const isKnown = (/** @type {number} */ share) => !Number.isNaN(share);
  */
 export function evidenceTitle(measured, words) {
   const texts = Math.max(0, ...measured.map((each) => each.texts));
-  return texts ? fill(words.evidence, { texts }) : words.evidence_here;
+  return texts ? fill(words.evidence, { texts: texts.toLocaleString("en") }) : words.evidence_here;
 }
 
 /**
