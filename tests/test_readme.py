@@ -4,7 +4,7 @@ import pytest
 from running_app import ROOT
 
 ENGLISH, CHINESE = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh.md"))
-COMMENT = re.compile(r" +# .*")
+COMMENT = re.compile(r"(^| +)# .*", re.MULTILINE)
 
 
 def commands(text):
