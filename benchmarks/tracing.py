@@ -133,7 +133,7 @@ def sentences():
 def effects():
     """Print the ratio of the effects of all heads to as many passes, each for one head."""
     print("effects of all heads, several in a pass / a pass for each")
-    find = load_upper_floor("inspection.effects").head_effects
+    find = load_upper_floor("questions.effects.heads").head_effects
     ablations = [
         ((layer, head),) for layer in range(CLASSROOM.num_layers) for head in range(CLASSROOM.num_heads)
     ]

@@ -3,10 +3,10 @@ import pytest
 from numpy.testing import assert_allclose
 from small_models import REVIEWS, with_random_parameters
 
-from transformer_viz.inspection import ablated
-from transformer_viz.inspection.effects import certainties, certainty, head_effects, joint_effect
+from transformer_viz.questions.effects import ablated
+from transformer_viz.questions.effects.heads import certainties, certainty, head_effects, joint_effect
+from transformer_viz.questions.effects.result import Certainty, ablations
 from transformer_viz.values.config import PAD_ID
-from transformer_viz.values.effects import Certainty, ablations
 from transformer_viz.values.interventions import ActivationPatch
 from transformer_viz.values.presets import PRESETS
 

@@ -7,11 +7,11 @@ from running_app import ROOT
 from transformer_viz.analysis import previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, previous_token_scores
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.network.model import Transformer
+from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import END_ID, TransformerConfig
 from transformer_viz.values.interventions import all_heads

@@ -10,11 +10,11 @@ from small_models import with_random_parameters, write
 from test_config import valid_configs
 
 from transformer_viz.analysis import in_original_order, shuffled_order
-from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.gradients import gradients
 from transformer_viz.inspection.head_survey import head_survey
 from transformer_viz.inspection.perplexity import evaluate_texts
+from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.store import ModelError, write_model
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.request import Request

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 import transformer_viz as tv
-from transformer_viz.inspection.effects import head_effects
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import effect_texts
 from transformer_viz.pictures.notebook import show
+from transformer_viz.questions.effects.heads import head_effects
 
 TEXT, TARGET = "A lovely film, not good.", "one two three"
 

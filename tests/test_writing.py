@@ -7,10 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from running_app import ROOT
 
 from transformer_viz.inspection.decode import continue_generation, generate
-from transformer_viz.inspection.effects import head_effects, joint_effect
 from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.gradients import gradients
 from transformer_viz.inspection.writing import Writing
+from transformer_viz.questions.effects.heads import head_effects, joint_effect
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 from transformer_viz.values.growing import sized, up_to
 from transformer_viz.values.interventions import ActivationPatch

@@ -56,10 +56,10 @@ _NEEDS_KERAS = {
     "Transformer": "network.model",
     "attention_of": "inspection.attention_of",
     "gradients": "inspection.gradients",
-    "head_effects": "inspection.effects",
+    "head_effects": "questions.effects.heads",
     "head_roles": "inspection.head_roles",
     "head_survey": "inspection.head_survey",
-    "joint_effect": "inspection.effects",
+    "joint_effect": "questions.effects.heads",
     "load": "inspection.explorer",
     "logit_lens": "inspection.logit_lens",
     "relation_scores": "inspection.relations",
@@ -75,7 +75,6 @@ _ON_FIRST_USE = {
 if TYPE_CHECKING:
     from transformer_viz.data.treebank import read_treebank
     from transformer_viz.inspection.attention_of import attention_of
-    from transformer_viz.inspection.effects import head_effects, joint_effect
     from transformer_viz.inspection.explorer import Explorer, load
     from transformer_viz.inspection.gradients import gradients
     from transformer_viz.inspection.head_roles import head_roles
@@ -86,6 +85,7 @@ if TYPE_CHECKING:
     from transformer_viz.network.model import Transformer
     from transformer_viz.pictures.looks import word_attention
     from transformer_viz.pictures.notebook import show
+    from transformer_viz.questions.effects.heads import head_effects, joint_effect
 else:  # hidden from type checkers, which would accept every name
 
     def __dir__() -> list[str]:

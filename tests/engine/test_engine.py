@@ -23,11 +23,11 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformer_viz import store
 from transformer_viz.analysis.survey import NoChoiceError
 from transformer_viz.inspection.decode import search
-from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.head_roles import head_roles
 from transformer_viz.inspection.head_survey import head_survey
 from transformer_viz.inspection.vocabulary import word_preferences
+from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError

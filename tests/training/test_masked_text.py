@@ -7,9 +7,9 @@ from small_models import with_random_parameters
 
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import Stream
-from transformer_viz.inspection.effects import head_effects
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens
+from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.job import run_job

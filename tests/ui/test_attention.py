@@ -18,9 +18,9 @@ from small_models import write
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.inspection.effects import head_effects
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import together_text
+from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.values.config import END_ID
 

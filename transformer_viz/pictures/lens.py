@@ -31,8 +31,8 @@ from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.pictures.vocabulary import preference_texts
+from transformer_viz.questions.effects.result import HeadEffects
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles, kept_words
 from transformer_viz.values.preferences import Preferences
 from transformer_viz.values.tensors import Attentions

@@ -18,9 +18,9 @@ from transformer_viz.pictures.arrays import attentions_shown, labels_of
 from transformer_viz.pictures.compared import compared_attentions
 from transformer_viz.pictures.lens import described
 from transformer_viz.pictures.opened import Opened, numbers_of
+from transformer_viz.questions.effects.result import HeadEffects
 from transformer_viz.values.attention_arrays import read_kinds
 from transformer_viz.values.comparison import Comparison
-from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.trace import Trace
 

@@ -24,12 +24,12 @@ from typing import Any, Literal
 from transformer_viz import store
 from transformer_viz.analysis.survey import MeasuredText
 from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.questions.effects.result import Certainty, Head
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.models import Models
 from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.config import UNK_ID
-from transformer_viz.values.effects import Certainty, Head
 from transformer_viz.values.head_roles import Typical
 from transformer_viz.values.head_survey import SurveyRequest, Text
 from transformer_viz.values.likeliest import narrowed
@@ -186,7 +186,7 @@ def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTr
 
 def certainties(explorer: Any, request: Request, groups: Sequence[Sequence[Head]]) -> list[Certainty]:
     """Return the certainty of the answer with each of as many of these groups as fit into a portion."""
-    effects = load_upper_floor("inspection.effects")
+    effects = load_upper_floor("questions.effects.heads")
     return [*effects.certainties(explorer, request, groups, seconds=PORTION)]
 
 

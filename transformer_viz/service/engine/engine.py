@@ -16,12 +16,12 @@ from cachetools import LRUCache, cachedmethod
 
 from transformer_viz import store
 from transformer_viz.analysis.survey import SurveyTotals
+from transformer_viz.questions.effects.result import HeadEffects, ablations
 from transformer_viz.service.engine import child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.beams import BeamRequest, BeamTree
-from transformer_viz.values.effects import HeadEffects, ablations
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import kept_words
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length_order

@@ -12,6 +12,7 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
+from transformer_viz.questions.effects.result import HeadEffects
 from transformer_viz.service.engine import EngineError
 from transformer_viz.service.opening import keep_answer, kept_answer
 from transformer_viz.store.places import command
@@ -22,7 +23,6 @@ from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import opening_request, shared_engine
 from transformer_viz.ui.shell.session import give_way, is_fragment_run
 from transformer_viz.values.beams import BeamRequest, BeamTree
-from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request

@@ -14,6 +14,7 @@ from transformer_viz.pictures.compared import compared_payload
 from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.pipeline import pipeline_of
+from transformer_viz.questions.effects.result import HeadEffects
 from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.changing import act
 from transformer_viz.ui.shell.components import component
@@ -23,7 +24,6 @@ from transformer_viz.ui.shell.projector import KEY as PROJECTOR
 from transformer_viz.ui.shell.projector import is_projected, keep_projector
 from transformer_viz.values.comparison import Comparison
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.effects import HeadEffects
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 

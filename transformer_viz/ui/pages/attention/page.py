@@ -11,6 +11,7 @@ from transformer_viz import store
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.labels import as_shown
 from transformer_viz.pictures.views import page
+from transformer_viz.questions.effects.result import ablations
 from transformer_viz.ui.pages.attention.comparing import show_answers
 from transformer_viz.ui.pages.attention.earlier import remember_run, show_runs
 from transformer_viz.ui.pages.attention.filling import show_filling
@@ -30,7 +31,6 @@ from transformer_viz.ui.shell.run import ask_run
 from transformer_viz.ui.shell.sentence import Asked
 from transformer_viz.ui.shell.tables import csv_for_excel
 from transformer_viz.values.comparison import Comparison, compare
-from transformer_viz.values.effects import ablations
 from transformer_viz.values.lesson import Lesson
 from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.request import Request

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import Compiled
-from transformer_viz.values.effects import Head
+from transformer_viz.questions.effects.result import Head
 from transformer_viz.values.request import Request
 
 MOST_NUMBERS = 16_000_000

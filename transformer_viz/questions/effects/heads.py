@@ -8,9 +8,9 @@ from typing import Unpack
 import numpy as np
 
 from transformer_viz.analysis import label_logits, sigmoid
-from transformer_viz.inspection.ablated import ablated_logits
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.values.effects import Certainty, Head, HeadEffects, JointEffect, ablations
+from transformer_viz.questions.effects.ablated import ablated_logits
+from transformer_viz.questions.effects.result import Certainty, Head, HeadEffects, JointEffect, ablations
 from transformer_viz.values.request import ChangeArguments, Request, names_changes, several
 from transformer_viz.values.special import masked
 
