@@ -3,9 +3,10 @@ import pytest
 from numpy.testing import assert_allclose
 from small_models import REVIEWS, with_random_parameters
 
-from transformer_viz.questions.effects import ablated
-from transformer_viz.questions.effects.heads import certainties, certainty, head_effects, joint_effect
-from transformer_viz.questions.effects.result import Certainty, ablations
+from transformer_viz.questions.effects import changed
+from transformer_viz.questions.effects.answer import Answer, Certainty
+from transformer_viz.questions.effects.heads import certainties, head_effects, joint_effect
+from transformer_viz.questions.effects.result import ablations
 from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.interventions import ActivationPatch
 from transformer_viz.values.presets import PRESETS
@@ -128,7 +129,7 @@ def test_the_mean_over_this_text_changes_nothing_where_only_the_mean_is_pooled(b
 
 
 def test_log_odds_are_exact_where_the_probability_is_1():
-    found = certainty(np.array([0.0, 60.0, 1.0]), np.array(1))
+    found = Answer((0,), (1,)).certainty(np.array([[0.0, 60.0, 1.0]]), 1.0)
     assert found.probability == 1
     assert_allclose(found.log_odds, 60 - np.logaddexp(0, 1), rtol=1e-14)
 
@@ -162,7 +163,7 @@ def test_passes_of_a_batch_are_those_of_one_head_each(
     for model, target in ((explorer, {}), (translator, {"target": TARGET}), (writer, {})):
         together = head_effects(model, TEXT, **target, **changes)
         with monkeypatch.context() as patch:
-            patch.setattr(ablated, "MOST_NUMBERS", most)
+            patch.setattr(changed, "MOST_NUMBERS", most)
             alone = head_effects(model, TEXT, **target, **changes)
         for kind, effects in together.items():
             assert_allclose(effects, alone[kind], atol=1e-6)
@@ -177,7 +178,7 @@ def test_heads_to_leave_out_are_no_change_besides(explorer):
 def test_a_time_limit_leaves_out_whole_batches(translator, monkeypatch):
     groups, request = ablations(translator.config), translator.request(TEXT, target=TARGET)
     assert len([*certainties(translator, request, groups, seconds=0)]) == len(groups)  # they fit into one
-    monkeypatch.setattr(ablated, "MOST_NUMBERS", 1)
+    monkeypatch.setattr(changed, "MOST_NUMBERS", 1)
     assert len([*certainties(translator, request, groups, seconds=0)]) == 1
 
 

@@ -22,7 +22,8 @@ def slope(explorer, side, name, like, place):
     for step in (STEP, -STEP):
         patch = np.zeros_like(like)
         patch[place] = step
-        logits.append(explorer.forward(prepared.inputs, neutral | {name: patch}).logits[0].numpy())
+        changed = prepared._replace(interventions=neutral | {name: patch})
+        logits.append(explorer.compute(changed, keep="logits").logits)
     rise = np.atleast_2d(logits[0] - logits[1])[-1, 1]
     return rise / (2 * STEP)
 

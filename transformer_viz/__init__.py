@@ -34,6 +34,7 @@ __all__ = [
     "TransformerConfig",
     "attention_of",
     "compare",
+    "effects",
     "gradients",
     "head_effects",
     "head_roles",
@@ -55,6 +56,7 @@ _NEEDS_KERAS = {
     "Explorer": "inspection.explorer",
     "Transformer": "network.model",
     "attention_of": "inspection.attention_of",
+    "effects": "questions.effects.measure",
     "gradients": "inspection.gradients",
     "head_effects": "questions.effects.heads",
     "head_roles": "inspection.head_roles",
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from transformer_viz.pictures.looks import word_attention
     from transformer_viz.pictures.notebook import show
     from transformer_viz.questions.effects.heads import head_effects, joint_effect
+    from transformer_viz.questions.effects.measure import effects
 else:  # hidden from type checkers, which would accept every name
 
     def __dir__() -> list[str]:

@@ -9,8 +9,8 @@ from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import effect_text, effect_texts, signed, together_text
 from transformer_viz.pictures.lens import payload_of
+from transformer_viz.questions.effects.answer import Certainty
 from transformer_viz.questions.effects.heads import head_effects
-from transformer_viz.questions.effects.result import Certainty
 
 SHELF = Path(__file__).parents[2] / "models"
 ENGLISH, TEXT = Words("en"), "I could not stop smiling, what a lovely film."

@@ -4,7 +4,8 @@ import numpy as np
 
 from transformer_viz.language import Words
 from transformer_viz.pictures.labels import label_of
-from transformer_viz.questions.effects.result import Certainty, HeadEffects
+from transformer_viz.questions.effects.answer import Certainty
+from transformer_viz.questions.effects.result import HeadEffects
 from transformer_viz.values.trace import Trace
 
 LEAST_LOG_ODDS = 1e-6

@@ -1,4 +1,5 @@
-"""Effects: what taking a head away does to an answer.
+"""Effects: what each word, each head and each attention weight does to an answer.
 
-`result` says what is found, without Keras; `heads` measures it.
+`answer` says what is asked about, `words` what can be left out, `result` what is found, all without Keras;
+`measure` estimates cells and heads and measures words, `heads` measures heads, and `quality` compares both.
 """

@@ -1,13 +1,14 @@
-"""Forward passes that differ in the ablated heads alone, several at once."""
+"""Forward passes that differ in ablated heads or muted cells alone, several at once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import Compiled
-from transformer_viz.questions.effects.result import Head
+from transformer_viz.inspection.forward import Compiled, Prepared
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
 
 MOST_NUMBERS = 16_000_000
@@ -19,35 +20,39 @@ MOST_WORK = 6_000_000_000
 ABLATION = ("head_gate", "context_patch")
 """Endings of the names of the inputs that ablation changes."""
 
+VARIED = (*ABLATION, "weight_gate")
+"""Endings of the names of the inputs in which passes may differ."""
 
-def ablated_logits(
+
+def changed_logits(
     explorer: Explorer,
     request: Request,
-    groups: Iterable[Sequence[Head]],
-    means: Mapping[str, np.ndarray] | None,
+    changes: Iterable[Mapping[str, Any]],
+    means: Mapping[str, np.ndarray] | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield the logits with each of these groups of heads ablated, a batch of groups at a time.
+    """Yield the logits under each of these changes to a request, a batch of them at a time.
 
     Args:
         explorer: `Explorer`.
-        request: As for `Explorer.prepare`, without ablated heads.
-        groups: Groups of heads; an empty one: no head is ablated.
+        request: As for `Explorer.prepare`.
+        changes: Name -> value of `ablate` or `mute`, for each pass, in place of the request's; {}: as it is.
         means: Replacement of an ablated context, from `Explorer.means_for`; None: zero.
 
     Yields:
-        float32 (group, ...), each as `Trace.logits`.
+        float32 (pass, ...), each as `Trace.logits`.
     """
-    compute = explorer.compiled("ablated", lambda: _compiled(explorer))
+    compute = explorer.compiled("changed", lambda: _compiled(explorer))
     prepared = explorer.forward.prepare(request)
-    groups, size = list(groups), _size(explorer.config, prepared)
-    for start in range(0, len(groups), size):
-        changes = [request.changed(ablate=tuple(heads)).changes for heads in groups[start : start + size]]
-        passes = [explorer.forward.interventions(prepared, each, means=means) for each in changes]
+    several = [request.changed(**each).changes for each in changes]
+    size = batch_size(explorer.config, prepared)
+    for start in range(0, len(several), size):
+        part = several[start : start + size]
+        passes = [explorer.forward.interventions(prepared, each, means=means) for each in part]
         yield compute(_repeated(prepared.inputs, len(passes)), _together(passes)).numpy()
 
 
-def _size(config, prepared):
-    """Return how many passes fit into a batch."""
+def batch_size(config: TransformerConfig, prepared: Prepared) -> int:
+    """Return how many passes over the texts of a `Prepared` fit into a batch."""
     keys = queries = len(prepared.source.ids)
     weights = config.num_layers * keys**2
     if prepared.target is not None:
@@ -67,10 +72,10 @@ def _repeated(inputs, times):
 
 
 def _together(passes):
-    """Return the interventions of a batch: what ablation changes has a batch axis behind the layers'."""
+    """Return the interventions of a batch: that in which they differ has a batch axis behind the layers'."""
     return {
         name: np.stack(np.broadcast_arrays(*(each[name] for each in passes)), axis=1)
-        if name.endswith(ABLATION)
+        if name.endswith(VARIED)
         else tensor
         for name, tensor in passes[0].items()
     }
@@ -80,7 +85,7 @@ def _compiled(explorer):
     """Return the compiled function from inputs and interventions to logits."""
     interventions = explorer.forward.interventions_signature
     for name, spec in interventions.items():
-        if name.endswith(ABLATION):
+        if name.endswith(VARIED):
             layers, *rest = spec.shape
             interventions[name] = tf.TensorSpec((layers, None, *rest), spec.dtype)
     return Compiled(

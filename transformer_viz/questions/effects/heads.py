@@ -7,23 +7,31 @@ from typing import Unpack
 
 import numpy as np
 
-from transformer_viz.analysis import label_logits, sigmoid
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.questions.effects.ablated import ablated_logits
-from transformer_viz.questions.effects.result import Certainty, Head, HeadEffects, JointEffect, ablations
+from transformer_viz.questions.effects.answer import Asked, Certainty, of_each_token, resolve
+from transformer_viz.questions.effects.changed import changed_logits
+from transformer_viz.questions.effects.measure import numbered
+from transformer_viz.questions.effects.result import Head, HeadEffects, JointEffect, ablations
 from transformer_viz.values.request import ChangeArguments, Request, names_changes, several
-from transformer_viz.values.special import masked
 
 
 @names_changes
 def head_effects(
-    explorer: Explorer, text: str | Sequence[int], **changes: Unpack[ChangeArguments]
+    explorer: Explorer,
+    text: str | Sequence[int],
+    *,
+    answer: str | int | None = None,
+    versus: str | int | None = None,
+    position: int | None = None,
+    target: str | Sequence[int] | None = None,
+    **changes: Unpack[ChangeArguments],
 ) -> HeadEffects:
     """Return how much less probable the answer is without each head (Michel et al., 2019, section 3).
 
     The answer is the model's prediction with all heads: the class; for a decoder, the likeliest token after
     each position; for a masked language model, the likeliest token at each [MASK], or at each position if
-    there is none; [PAD] never counts. This takes one forward pass per head and two more, several at once in
+    there is none; [PAD] never counts. With `answer`, `versus` or `position` it is what they say, as in
+    `effects`, and log-odds are its f. This takes one forward pass per head and two more, several at once in
     short texts.
 
     For an encoder-decoder the target is held fixed, so that all heads are measured on the same tokens: the
@@ -41,6 +49,10 @@ def head_effects(
     Args:
         explorer: `Explorer`.
         text: Text or token ids.
+        answer: As for `effects`.
+        versus: As for `effects`.
+        position: As for `effects`.
+        target: As for `effects`.
         **changes: As for `Explorer.trace`, except `ablate`.
 
     Returns:
@@ -50,8 +62,11 @@ def head_effects(
     Raises:
         ValueError: If `ablate` is among the changes; also as `Explorer.trace`.
     """
-    request = explorer.with_target(explorer.request(text, **changes))
-    return HeadEffects.of(explorer.config, certainties(explorer, request, ablations(explorer.config)))
+    is_asked = any(given is not None for given in (answer, versus, position))
+    asked = numbered(explorer, answer, versus, position) if is_asked else None
+    request = explorer.with_target(explorer.request(text, target=target, **changes))
+    found = certainties(explorer, request, ablations(explorer.config), asked=asked)
+    return HeadEffects.of(explorer.config, found)
 
 
 @names_changes
@@ -78,16 +93,22 @@ def joint_effect(
 
 
 def certainties(
-    explorer: Explorer, request: Request, groups: Iterable[Sequence[Head]], *, seconds: float = math.inf
+    explorer: Explorer,
+    request: Request,
+    groups: Iterable[Sequence[Head]],
+    *,
+    asked: Asked | None = None,
+    seconds: float = math.inf,
 ) -> Iterator[Certainty]:
     """Yield the certainty of the answer with each of these groups of heads ablated, computed lazily.
 
-    The answer is the model's prediction with all heads; the target is the same for all groups.
+    The answer is that with all heads; the target is the same for all groups.
 
     Args:
         explorer: `Explorer`.
         request: For an encoder-decoder, with a target, as `Explorer.with_target` returns it.
         groups: Groups of heads; an empty one: no head is ablated.
+        asked: What is asked about; None: the prediction, see `head_effects`.
         seconds: Time limit, checked after each batch of groups; those left over are left out.
 
     Raises:
@@ -99,38 +120,15 @@ def certainties(
         )
     explorer.check_answers()
     config, end, means = explorer.config, time.monotonic() + seconds, explorer.means_for(request)
-    where = _answering(config, explorer.forward.prepare(request))
-    [[intact]] = ablated_logits(explorer, request, [()], means)
-    answer = label_logits(config, intact)[where].argmax(axis=-1)
-    for batch in ablated_logits(explorer, request, groups, means):
+    prepared = explorer.forward.prepare(request)
+    answer = of_each_token(config, prepared.source, prepared.target)
+    if asked is not None:
+        answer = resolve(config, asked, prepared.source, prepared.target)
+    [[intact]] = changed_logits(explorer, request, [{}], means)
+    answer = answer.known(answer.logits(config, intact))
+    changes = [{"ablate": tuple(heads)} for heads in groups]
+    for batch in changed_logits(explorer, request, changes, means):
         for found in batch:
-            logits = label_logits(config, found)[where]
-            yield certainty(logits.astype(np.float64) / config.temperature, answer)
+            yield answer.certainty(answer.logits(config, found), config.temperature)
         if time.monotonic() > end:
             return
-
-
-def _answering(config, prepared):
-    """Return the index of the logits whose answers count: those of each [MASK], or of all but [PAD]."""
-    if not config.predicts_tokens:
-        return np.s_[:]
-    gaps = masked(prepared.source.tokens) if config.fills_in else ()
-    return gaps if len(gaps) else np.flatnonzero((prepared.target or prepared.source).read)
-
-
-def certainty(logits: np.ndarray, answer: np.ndarray) -> Certainty:
-    """Return the certainty of an answer.
-
-    The log-odds of label k are its logit minus log-sum-exp of all others: 1 - p is never computed, which a
-    probability close to 1 would round to 0.
-
-    Args:
-        logits: float64 (label,), or (token, label).
-        answer: int () or (token,), the label of each token of the answer.
-    """
-    own = np.take_along_axis(logits, answer[..., None], axis=-1)
-    others = logits.copy()
-    np.put_along_axis(others, answer[..., None], -np.inf, axis=-1)
-    largest = others.max(axis=-1, keepdims=True)
-    log_odds = own - largest - np.log(np.exp(others - largest).sum(axis=-1, keepdims=True))
-    return Certainty(float(sigmoid(log_odds).mean()), float(log_odds.mean()))

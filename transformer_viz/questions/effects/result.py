@@ -1,33 +1,30 @@
-"""Effects of ablated heads on a model's answer."""
+"""Effects of attention weights, heads and words on a model's answer: plain values, without Keras.
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+An effect is positive where it speaks for the answer: taken away, the answer loses so much.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import pandas as pd
 
+from transformer_viz.questions.effects.answer import Answer, Certainty
+from transformer_viz.questions.effects.words import Word
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import all_heads, by_kind
 from transformer_viz.values.one_line import one_line
 
+WORD_COLUMNS = ("word", "start", "end", "value", "by", "side")
+"""Columns of `Effects.words`."""
+
+LEFT_OUT = "left out"
+"""How the value of a word was found."""
+
 Head = tuple[Any, ...]
 """(layer, head), or (kind, layer, head), as in `Changes.ablate`."""
-
-
-class Certainty(NamedTuple):
-    """How certain a model is of an answer, or how much of that an ablation takes away.
-
-    Attributes:
-        probability: Probability p of the answer, averaged over its tokens; as a drop, in [-1, 1].
-        log_odds: log(p / (1 - p)), natural logarithm, averaged over its tokens.
-    """
-
-    probability: float
-    log_odds: float
-
-    def drop_to(self, other: "Certainty") -> "Certainty":
-        """Return this certainty minus another."""
-        return Certainty(self.probability - other.probability, self.log_odds - other.log_odds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,3 +105,75 @@ def ablations(config: TransformerConfig) -> list[tuple[Head, ...]]:
     """Return the groups of heads to ablate for `HeadEffects`: none, each head, all."""
     heads = all_heads(config)
     return [(), *((head,) for head in heads), tuple(heads)]
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """What each attention weight, head and word does to an answer.
+
+    Attributes:
+        answer: The rows and columns of the logits that answer.
+        labels: Name of each label in `answer`.
+        versus: Name of the label it is compared with; "": all others.
+        certainty: How certain the model is of it: its probability, and f.
+        cells: Kind ("encoder", "decoder", "cross", for those of the model) -> float32 (layer, head, query,
+            key): weight × ∂f/∂weight, an estimate of what f loses if this weight alone becomes 0 after the
+            softmax (attention × gradient, Barkan et al., 2021; attribution patching, Nanda, 2023).
+        stand_in: Token that stands for a word left out; "": words are deleted.
+        tokens: Kind -> query tokens and key tokens.
+        words: A row for each word of the text, and of the target of an encoder-decoder, in order: word, start
+            and end (in characters of that text), value (what f loses without it; NaN: not measured), by
+            ("left out": measured with a stand-in in its place), side ("text" or "target").
+    """
+
+    answer: Answer
+    labels: tuple[str, ...]
+    versus: str
+    certainty: Certainty
+    cells: dict[str, np.ndarray]
+    stand_in: str
+    tokens: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    words: pd.DataFrame
+
+    def __repr__(self):
+        return one_line(self, ("labels", "versus", "certainty", "cells"))
+
+    def measured(self, words: Sequence[Word], without: Mapping[Word, float]) -> Self:
+        """Return these effects with those of words.
+
+        Args:
+            words: The words, in order.
+            without: Word -> f without it; NaN or missing: not measured.
+        """
+        f = self.certainty.log_odds
+        rows = [
+            (word.text, word.start, word.end, f - without.get(word, math.nan), LEFT_OUT, word.side)
+            for word in words
+        ]
+        return replace(self, words=pd.DataFrame(rows, columns=pd.Index(WORD_COLUMNS)))
+
+    @property
+    def heads(self) -> dict[str, np.ndarray]:
+        """Kind -> float32 (layer, head), the sum of its cells: an estimate of what f loses without it."""
+        return {kind: cells.sum(axis=(2, 3)) for kind, cells in self.cells.items()}
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all arrays in bytes."""
+        return sum(cells.nbytes for cells in self.cells.values())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with one row per cell.
+
+        Returns:
+            Columns kind, layer, head, query, key (0-based), query_token, key_token, effect; ordered by kind,
+            layer, head, query, key.
+        """
+        frames = []
+        for kind, cells in self.cells.items():
+            layer, head, query, key = (axis.ravel() for axis in np.indices(cells.shape))
+            queries, keys = (np.array(side, dtype=object) for side in self.tokens[kind])
+            columns = {"kind": kind, "layer": layer, "head": head, "query": query, "key": key}
+            columns |= {"query_token": queries[query], "key_token": keys[key], "effect": cells.ravel()}
+            frames.append(pd.DataFrame(columns))
+        return pd.concat(frames, ignore_index=True)

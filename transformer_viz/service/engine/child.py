@@ -24,7 +24,8 @@ from typing import Any, Literal
 from transformer_viz import store
 from transformer_viz.analysis.survey import MeasuredText
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.questions.effects.result import Certainty, Head
+from transformer_viz.questions.effects.answer import Certainty
+from transformer_viz.questions.effects.result import Head
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.models import Models
@@ -102,8 +103,9 @@ def _begin(niceness, environment):
 
 def import_keras() -> None:
     """Import the modules that questions need, and exclude them from later garbage collections."""
-    for module in ("explorer", "decode", "effects", "head_survey", "vocabulary"):
+    for module in ("explorer", "decode", "head_survey", "vocabulary"):
         load_upper_floor(f"inspection.{module}")
+    load_upper_floor("questions.effects.heads")
     gc.collect()
     gc.freeze()
 
