@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from small_models import labelled_reviews
@@ -139,6 +140,26 @@ def test_compare_removes_the_residual_connections(run):
     assert done.returncode == 0
     assert done.stdout.startswith("A  positive")
     assert done.stdout.splitlines()[1].startswith("B  negative")
+
+
+def test_explain_draws_a_bar_for_each_word_and_writes_a_row_for_each_cell(run, models_folder, tmp_path):
+    asked = ("explain", "--model", "small", "--text", "A lovely film", "--answer", "good", "--versus", "bad")
+    done = run(*asked, "--out", tmp_path / "cells.csv")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = tv.effects(tv.load("small"), "A lovely film", answer="good", versus="bad")
+    first, _, *lines = done.stdout.splitlines()
+    assert first.startswith(f"good rather than bad {found.certainty.probability:.4f}, log-odds ")
+    for line, word in zip(lines, found.words.to_dict("records"), strict=False):
+        assert line.split()[:2] == [word["word"], f"{round(word['value'], 2) + 0.0:+.2f}"]
+        left, right = line.partition("|")[::2]
+        assert ("█" in left, "█" in right) in {(word["value"] < 0, word["value"] > 0), (False, False)}
+    heads = done.stdout.splitlines()[-7:-1]
+    assert abs(float(heads[0].split()[-1])) == pytest.approx(np.abs(found.heads["encoder"]).max(), abs=0.01)
+    cells = pd.read_csv(tmp_path / "cells.csv")
+    assert len(cells) == found.cells["encoder"].size
+    wrong = run(*asked[:5], "--answer", "great")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "There is no label 'great'. The labels are bad, fair, good." in wrong.stderr
 
 
 def test_roles_are_measured_over_a_file_kept_with_the_model_and_shown_from_there(

@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from transformer_viz.cli import app, comparing, fetching, models, roles, training
+from transformer_viz.cli import app, comparing, explaining, fetching, models, roles, training
 from transformer_viz.cli.program import example, program, program_name
 from transformer_viz.data import NAMED
 from transformer_viz.data.columns import MAX_LABELS, MOST_LABELS
@@ -82,6 +82,35 @@ def _add_generate(sub):
     sub.add_argument("--max-new", type=int, help="most tokens to generate (default: as many as fit)")
 
 
+def _add_explain(sub):
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    sub.add_argument("--text", required=True, help="the text, in quotes")
+    sub.add_argument("--answer", help="the class or token to explain (default: the prediction)")
+    sub.add_argument("--versus", help="another one: why the answer rather than this")
+    text = "position of the token that answers; -1 is the next token (default: the whole answer)"
+    sub.add_argument("--position", type=int, help=text)
+    sub.add_argument("--target", help="target of an encoder-decoder; default: the generated text")
+    sub.add_argument("--out", type=Path, help="a .csv file to write: a row for each cell")
+
+
+def _add_compare(sub):
+    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
+    sub.add_argument("--text", required=True, help="the text of A, in quotes")
+    sub.add_argument("--with-text", metavar="TEXT", help="the text of B (default: that of A)")
+    sub.add_argument("--with-model", metavar="MODEL", help="the model of B (default: that of A)")
+    text = "heads to switch off in B: 1.3 is layer 1, head 3, from 0; cross.1.3 in cross-attention"
+    sub.add_argument("--ablate", nargs="+", default=[], metavar="HEAD", help=text)
+    text = "replace the output of these heads by their mean over the text instead of zero"
+    sub.add_argument("--mean", action="store_true", help=text)
+    text = "edges to cut in B: 1.3.5.2 is from query 5 to key 2 in layer 1, head 3"
+    sub.add_argument("--cut", nargs="+", default=[], metavar="EDGE", help=text)
+    sub.add_argument("--positions", help="position encoding of B: none, sinusoidal, ...")
+    sub.add_argument("--order", help="order in which B reads the tokens: reversed, shuffled, shuffled:7, ...")
+    sub.add_argument("--mask", help="mask over the text of B: none, causal, window:1, ...")
+    sub.add_argument("--unscaled", action="store_true", help="do not divide the scores of B by √d_k")
+    sub.add_argument("--no-residual", action="store_true", help="remove the residual connections of B")
+
+
 def _add_model_commands(add):
     add("models", models.list_models, "List the available models.")
     text = "Check versions, devices, memory, disk, folders and engine, and suggest fixes."
@@ -109,23 +138,11 @@ def _add_model_commands(add):
         help="the file to write: .npz, all tensors; .csv, a row for each weight",
     )
 
+    text = "Say which words and which heads speak for an answer, and which against it."
+    _add_explain(add("explain", explaining.explain, text))
+
     text = "Compare two runs: their answers, and the weight that moved in each head."
-    sub = add("compare", comparing.compare, text)
-    sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
-    sub.add_argument("--text", required=True, help="the text of A, in quotes")
-    sub.add_argument("--with-text", metavar="TEXT", help="the text of B (default: that of A)")
-    sub.add_argument("--with-model", metavar="MODEL", help="the model of B (default: that of A)")
-    text = "heads to switch off in B: 1.3 is layer 1, head 3, from 0; cross.1.3 in cross-attention"
-    sub.add_argument("--ablate", nargs="+", default=[], metavar="HEAD", help=text)
-    text = "replace the output of these heads by their mean over the text instead of zero"
-    sub.add_argument("--mean", action="store_true", help=text)
-    text = "edges to cut in B: 1.3.5.2 is from query 5 to key 2 in layer 1, head 3"
-    sub.add_argument("--cut", nargs="+", default=[], metavar="EDGE", help=text)
-    sub.add_argument("--positions", help="position encoding of B: none, sinusoidal, ...")
-    sub.add_argument("--order", help="order in which B reads the tokens: reversed, shuffled, shuffled:7, ...")
-    sub.add_argument("--mask", help="mask over the text of B: none, causal, window:1, ...")
-    sub.add_argument("--unscaled", action="store_true", help="do not divide the scores of B by √d_k")
-    sub.add_argument("--no-residual", action="store_true", help="remove the residual connections of B")
+    _add_compare(add("compare", comparing.compare, text))
 
     text = (
         "Fetch a model of the Hugging Face hub: config, parameters and tokenizer, nothing that is executed."

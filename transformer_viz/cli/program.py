@@ -12,6 +12,7 @@ EXAMPLES = {
     "generate": 'generate --model reverse-digits --text "1 2 3"',
     "trace": 'trace --model imdb-sentiment --text "Not good at all" --out t.npz',
     "compare": 'compare --model imdb-sentiment --text "It was good" --with-text "It was not good"',
+    "explain": 'explain --model imdb-sentiment --text "A predictable, boring film"',
     "train": "train --preset single-block --data reviews.csv --out my-model",
     "train --from": "train --from my-writer --data reviews.csv --out my-classifier",
     "runs": "runs",

@@ -1,0 +1,85 @@
+"""The command that says which words and heads speak for an answer."""
+
+from argparse import Namespace
+from typing import Any
+
+import pandas as pd
+
+from transformer_viz.language import Problem
+from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.pictures.effects import signed
+from transformer_viz.questions.effects.result import Effects
+
+MOST = 10
+"""Heads that are printed, those that do most."""
+
+WIDTH = 20
+"""Characters of the longest bar to either side."""
+
+BLOCK = "█"
+
+
+def explain(arguments: Namespace) -> None:
+    """Print the effect of each word and of the strongest heads on an answer; write that of each cell."""
+    out = arguments.out
+    if out is not None and not out.parent.is_dir():
+        raise Problem("command.no_folder", folder=out.parent, file=out.name)
+    explorer = load_upper_floor("inspection.explorer").load(arguments.model)
+    found = load_upper_floor("questions.effects.measure").effects(
+        explorer,
+        arguments.text,
+        answer=_label(explorer, arguments.answer),
+        versus=_label(explorer, arguments.versus),
+        position=arguments.position,
+        target=arguments.target,
+    )
+    print(f"{answered(found)}, log-odds {signed(found.certainty.log_odds)}\n")
+    print(table(found))
+    print(f"\n{strongest(found).to_string(index=False, float_format='{:+.2f}'.format)}")
+    if out is not None:
+        try:
+            found.to_frame().to_csv(out, index=False)
+        except OSError as error:
+            raise Problem("command.unwritable", file=out, reason=error.strerror) from None
+        print(f"Wrote {out}.")
+
+
+def answered(found: Effects) -> str:
+    """Return the answer with its probability."""
+    rather = f" rather than {found.versus}" if found.versus else ""
+    return f"{' '.join(found.labels)}{rather} {found.certainty.probability:.4f}"
+
+
+def table(found: Effects) -> str:
+    """Return a line for each word: its effect, and a bar to the left if it speaks against the answer."""
+    largest = max(found.words["value"].abs().max(), 1e-9)
+    widest = max((len(word) for word in found.words["word"]), default=0)
+    lines = []
+    for row in found.words.to_dict("records"):
+        word, value = row["word"].ljust(widest), row["value"]
+        if pd.isna(value):
+            lines.append(f"{word}  not measured")
+            continue
+        bar = BLOCK * round(WIDTH * abs(value) / largest)
+        bars = f"{bar if value < 0 else '':>{WIDTH}}|{bar if value > 0 else ''}"
+        lines.append(f"{word}  {round(value, 2) + 0.0:+7.2f}  {bars}".rstrip())
+    return "\n".join(lines)
+
+
+def strongest(found: Effects) -> pd.DataFrame:
+    """Return the heads that do most: columns kind, layer, head (0-based) and effect, estimated."""
+    rows: list[tuple[Any, ...]] = [
+        (kind, layer, head, float(effect))
+        for kind, heads in found.heads.items()
+        for layer, effects in enumerate(heads)
+        for head, effect in enumerate(effects)
+    ]
+    frame = pd.DataFrame(rows, columns=pd.Index(["kind", "layer", "head", "effect"]))
+    return frame.sort_values("effect", key=abs, ascending=False, kind="stable").head(MOST)
+
+
+def _label(explorer, typed):
+    """Return a number that is no label's name as such."""
+    if typed is not None and typed.isdecimal() and typed not in explorer.labels:
+        return int(typed)
+    return typed
