@@ -272,7 +272,7 @@ def _compiled_effects(explorer, intervenes):
             for kind, (stack, field) in ATTENTION_KINDS.items()
             if kind in attention_kinds(config)
         }
-        slopes = tape.gradient(value, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        slopes: Any = tape.gradient(value, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         cells = {
             kind: tf.stack([(part * slope)[0] for part, slope in zip(layers, slopes[kind], strict=True)])
             for kind, layers in weights.items()

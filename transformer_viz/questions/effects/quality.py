@@ -49,10 +49,8 @@ def quality(explorer: Explorer, texts: Iterable[str | tuple[str, str]], *, seed:
         rows += pairs(explorer, explorer.with_target(explorer.request(text, target=target)), random)
     frame = pd.DataFrame(rows, columns=pd.Index(COLUMNS))
     frame["layer"] = frame["layer"].astype("Int64")
-    found = [
-        (*group, *_agreement(part))
-        for group, part in frame.groupby(["what", "kind", "layer"], sort=False, dropna=False)
-    ]
+    groups: Any = frame.groupby(["what", "kind", "layer"], sort=False, dropna=False)
+    found = [(*group, *_agreement(part)) for group, part in groups]
     names = ["what", "kind", "layer", "count", "correlation", "sign", "estimated", "measured"]
     return pd.DataFrame(found, columns=pd.Index(names))
 
