@@ -28,8 +28,16 @@ def pytest_xdist_auto_num_workers(config):
     return 0 if all(".py" in argument for argument in config.args) else 2
 
 
+@pytest.hookimpl(tryfirst=True)  # before those that take long are left out
 def pytest_collection_modifyitems(items):
-    """Begin with the longest files, so that at the end no process is left alone with one of them."""
+    """Leave what `quick` does not name to the long run.
+
+    Begin with the longest files, so that at the end no process is left alone with one of them.
+    """
+    for item in items:
+        quick = item.get_closest_marker("quick")
+        if quick and item.callspec.id not in quick.args:
+            item.add_marker("thorough")
     items.sort(key=lambda item: ("browser" not in item.fixturenames, "training" not in item.path.parts))
 
 

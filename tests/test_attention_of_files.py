@@ -25,6 +25,7 @@ def file(tmp_path):
     return tmp_path / "model.keras"
 
 
+@pytest.mark.quick("nested-inputs1")
 @pytest.mark.parametrize(
     ("make", "inputs"), [(saved_by_keras.functional, {"text": BATCH}), (saved_by_keras.nested, BATCH)]
 )

@@ -65,6 +65,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.quick("encoder-decoder-tensorflow", "encoder-decoder-jax", "decoder-jax")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_every_tensor_is_the_same_under_every_backend(folder, backend, name):

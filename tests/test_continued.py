@@ -52,6 +52,20 @@ def whole(explorer, writing, row):
     return found
 
 
+@pytest.mark.quick(
+    "translator-as-it-is",
+    "translator-rotary",
+    "translator-relative",
+    "writer-as-it-is",
+    "writer-window",
+    "writer-counted-from-one",
+    "writer-untied",
+    "writer-pre-norm",
+    "writer-sinusoidal",
+    "writer-no-positions",
+    "writer-rotary",
+    "writer-relative",
+)
 @pytest.mark.parametrize("name", VARIANTS)
 @pytest.mark.parametrize("speaker", ["translator", "writer"])
 def test_the_next_token_is_predicted_as_by_a_pass_over_the_whole_text(request, speaker, name):

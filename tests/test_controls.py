@@ -31,6 +31,7 @@ def logits(chosen, intervention):
     return np.asarray(with_intervention(explorer.model, intervention)(inputs))[0]
 
 
+@pytest.mark.quick("explorer", "translator")
 def test_uniform_attention_is_the_uniform_pattern_of_every_head(chosen):
     explorer, target = chosen
     patterns = dict.fromkeys(all_heads(explorer.config), "uniform")

@@ -155,6 +155,7 @@ def test_nothing_is_compiled_anew_for_a_head(explorer):
     assert explorer.num_compilations == compiled
 
 
+@pytest.mark.quick("changes0-1", "changes1-3000", "changes2-1")
 @pytest.mark.parametrize("most", [1, 3_000])
 @pytest.mark.parametrize("changes", [{}, {"reference": "own"}, {"reference": ["Funny, warm."], "padding": 2}])
 def test_passes_of_a_batch_are_those_of_one_head_each(

@@ -132,6 +132,7 @@ def test_what_the_notes_say_of_a_hundred_words_holds_of_another_hundred():
         assert {"100", "85", "20", "80"} <= set(re.findall(r"\d+", lesson.notes))
 
 
+@pytest.mark.thorough
 def test_what_the_notes_say_of_a_hundred_strings_of_digits_holds_of_another_hundred():
     """The numbers stand in the notes on many heads, in both languages."""
     explorer, draw = loaded("reverse-digits"), random.Random(12)

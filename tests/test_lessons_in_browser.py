@@ -40,6 +40,7 @@ def expect_result(page, text):
     expect(page.locator(".st-key-lesson-part-predict").filter(has_text=text).first).to_be_visible()
 
 
+@pytest.mark.quick("en-How translation aligns")
 @pytest.mark.parametrize(("lang", "title"), [("en", "How translation aligns"), ("zh", "翻译怎样对齐")])
 def test_a_row_is_covered_until_it_is_revealed(lessons_app, page, lang, title):
     page.goto(f"{lessons_app}/lessons?lang={lang}")
@@ -131,6 +132,7 @@ def test_the_strip_leads_to_the_next_lesson_and_leaves_room_for_the_views(lesson
     assert "lesson=" not in page.url
 
 
+@pytest.mark.quick("en-july-Start training")
 @pytest.mark.parametrize(
     ("lang", "choice", "start"), [("en", "july", "Start training"), ("zh", "july", "开始训练")]
 )

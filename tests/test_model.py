@@ -204,6 +204,7 @@ def test_pooling_weights_say_what_each_position_gave(small_config):
         assert_allclose(trace.pooling_weights @ trace.final[0], trace.pooled, atol=1e-5)
 
 
+@pytest.mark.quick("encoder-decoder")
 def test_every_architecture_learns_under_fit(explored):
     """The loss on one batch falls: gradients reach the parameters of both stacks."""
     explorer, text, target = explored

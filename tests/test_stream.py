@@ -26,6 +26,7 @@ def traced(request):
     return explorer, explorer.trace(TEXTS.get(request.param, "The film was not good, but I loved it."))
 
 
+@pytest.mark.quick("attention-only", "hotel-zh", "imdb-sentiment", "reverse-digits", "reviews-masked")
 def test_the_places_are_the_steps_of_the_computation(traced):
     explorer, trace = traced
     config, arrays, before = explorer.config, flatten(trace.values), None

@@ -353,6 +353,7 @@ def reader():
     pool.join()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pattern", sorted(KNOWN_PATTERNS))
 def test_every_known_pattern_reads_long_runs_within_a_minute(reader, pattern):
     reading = reader.apply_async(read_long_runs, (pattern,))

@@ -148,6 +148,7 @@ def test_a_batch_is_encoded_as_one_by_one(kind):
         assert_array_equal(ids, BY_KIND[kind].encode(text, max_len=7).ids)
 
 
+@pytest.mark.quick("words", "bpe")
 @every_kind
 def test_a_text_of_a_million_characters_is_read_before_the_test_run_is_cut_off(kind):
     for text in ("film " * 200_000, "x" * 1_000_000, "很好" * 500_000):

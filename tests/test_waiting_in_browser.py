@@ -58,6 +58,7 @@ def test_the_empty_frame_is_on_a_page_just_opened_alone_and_work_stops_there_and
         expect(page.get_by_text("Stopped.")).to_be_visible(timeout=PROMPT)
 
 
+@pytest.mark.thorough
 def test_another_visitor_sees_attention_while_models_write_without_end(visitor, app):
     page = visitor("model=small&text=A%20dull%20film.")
     page.locator(".table summary").click()

@@ -239,6 +239,16 @@ DRAFTS = {
 }
 
 
+@pytest.mark.quick(
+    "changes0-partly",
+    "changes1-wrong",
+    "changes2-longer",
+    "changes3-right",
+    "changes4-too long",
+    "changes5-partly",
+    "changes6-wrong",
+    "changes7-longer",
+)
 @pytest.mark.parametrize("draft", DRAFTS.values(), ids=DRAFTS)
 @pytest.mark.parametrize(
     "changes",

@@ -219,6 +219,7 @@ def test_a_head_can_be_ablated(explorer):
     assert np.abs(with_all.values.final - without.values.final).max() > 1e-4
 
 
+@pytest.mark.quick("albert-classes", "gpt-neox", "t5-untied")
 @on(DIFFERENT)
 def test_compiled_graphs_give_what_the_layers_give(folder, opened):
     explorer = opened(folder)
@@ -231,6 +232,7 @@ def test_compiled_graphs_give_what_the_layers_give(folder, opened):
             assert_allclose(array, layers[name][0], atol=2e-5, err_msg=name)
 
 
+@pytest.mark.quick("bert-masked", "gpt2", "t5")
 @on(DIFFERENT)
 def test_a_logit_has_a_gradient_with_respect_to_the_weights(folder, opened):
     explorer = opened(folder)
@@ -251,6 +253,7 @@ def test_a_logit_has_a_gradient_with_respect_to_the_weights(folder, opened):
     assert_allclose(found[0, 1, 2, 1], (logit(more) - logit(less)) / (2 * step), rtol=0.05, atol=1e-4)
 
 
+@pytest.mark.quick("bart", "gemma2", "gpt2", "llama-yarn", "t5")
 @having(lambda config: config.has_decoder)
 def test_texts_are_written_alike_with_and_without_kept_keys(explorer):
     found, never = explorer.generate("The film was", max_new=4), [*never_written(explorer.config)]

@@ -57,6 +57,9 @@ VIEWS = [
 
 SHOWN = [(page, address, model) for page, address, models in VIEWS for model in models]
 
+QUICK = ("bert", "bert-classes", "gpt2", "llama", "t5", "gemma2")
+"""Models that together have every page; what the others add is looked at in the long run."""
+
 NOTHING = "This model has no output layer"
 
 
@@ -71,7 +74,12 @@ def shelf(models_folder, engine):
 
 
 @pytest.mark.parametrize(  # a model is loaded once for all pages
-    ("page", "address", "model"), sorted(SHOWN, key=lambda row: NAMES.index(row[-1])), ids=str
+    ("page", "address", "model"),
+    [
+        pytest.param(*row, marks=() if row[-1] in QUICK else pytest.mark.thorough)
+        for row in sorted(SHOWN, key=lambda row: NAMES.index(row[-1]))
+    ],
+    ids=str,
 )
 def test_every_page_shows_a_model_of_the_hub(page, address, model):
     app = open_page(page, model=model, **address)

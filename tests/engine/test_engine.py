@@ -102,6 +102,7 @@ def test_masks_and_padding_travel_with_the_run(engine):
 CROSS = tuple(("cross", 0, head) for head in range(4))
 
 
+@pytest.mark.quick("changes0", "changes3")
 @pytest.mark.parametrize(
     "changes",
     [

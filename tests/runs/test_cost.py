@@ -188,6 +188,7 @@ def test_the_machine_is_measured_quickly(monkeypatch):
     assert 1e8 < speed.bytes < 1e13
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="its peak is read from a file of Linux")
 def test_the_memory_of_real_steps_grows_about_as_estimated():
     config = PRESETS["gpt-mini"].replace(num_layers=2)

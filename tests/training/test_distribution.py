@@ -105,6 +105,7 @@ def train_or_fail(path, failing):
     work(TrainingRun(path))
 
 
+@pytest.mark.quick("0")
 @pytest.mark.parametrize("layers", [None, 0])
 def test_several_devices_learn_what_one_learns(tmp_path, layers):
     count = 3  # which divides no batch
@@ -174,6 +175,7 @@ def parameters(run):
     return store.read_model(run.model).parameters
 
 
+@pytest.mark.thorough
 def test_two_machines_end_with_the_same_model_as_one(tmp_path):
     out = tmp_path / "written"
     job = TrainingJob(config=CONFIG, settings=SETTINGS, data="parity", rows=400, out=out)

@@ -165,6 +165,7 @@ def test_an_encoder_decoder_goes_on_with_both_tokenizers(tmp_path):
     assert {name.partition("/")[0] for name in same} == {"token_embedding", "encoder_0"}
 
 
+@pytest.mark.quick("1")
 @pytest.mark.parametrize("layers", [0, 1])
 def test_frozen_layers_stay_equal_to_the_bit(decoder, reviews, tmp_path, layers):
     settings = TrainingSettings(epochs=2, batch_size=8, learning_rate=0.01, weight_decay=0.1, average=0.9)
@@ -184,6 +185,7 @@ def test_frozen_layers_stay_equal_to_the_bit(decoder, reviews, tmp_path, layers)
     assert len(child.parameters) - len(trained) == {0: 2 + 3 * 16 + 2, 1: 2 + 2 * 16}[layers]
 
 
+@pytest.mark.thorough
 def test_a_run_ends_with_the_same_bits_although_its_parent_is_deleted(decoder, reviews, tmp_path):
     shutil.copytree(decoder, tmp_path / "gone")
     settings = TrainingSettings(epochs=3, batch_size=8, learning_rate=0.01)
@@ -210,6 +212,7 @@ def test_the_card_names_the_parent(decoder, reviews, tmp_path):
     }
 
 
+@pytest.mark.thorough
 def test_the_loss_before_the_first_step_is_that_of_the_parent_although_averages_are_kept(
     decoder, texts, tmp_path
 ):

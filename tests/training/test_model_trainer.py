@@ -112,6 +112,7 @@ def test_half_precision_learns_and_keeps_its_parameters_in_full(precision):
     assert full.model(np.ones((1, 3), np.int32)).dtype == "float32"  # the setting was of that one model alone
 
 
+@pytest.mark.quick("False-repeat-decoder", "True-copy-encoder-decoder")
 @pytest.mark.parametrize(("task", "architecture"), [("copy", "encoder-decoder"), ("repeat", "decoder")])
 @pytest.mark.parametrize("tie_embeddings", [False, True])
 def test_decoders_learn_in_half_precision(task, architecture, tie_embeddings):

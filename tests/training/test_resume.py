@@ -65,7 +65,7 @@ def undisturbed(tmp_path_factory):
     return run
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.thorough)])
 def test_killed_again_and_again_ends_with_the_same_parameters(undisturbed, tmp_path, kills):
     run, moments = create_run(JOB, folder=tmp_path), random.Random(5)
     reached = []
@@ -103,6 +103,7 @@ def test_killed_again_and_again_ends_with_the_same_parameters(undisturbed, tmp_p
         assert_array_equal(ours[name], value)
 
 
+@pytest.mark.thorough
 def test_a_packed_run_killed_in_an_epoch_ends_with_the_same_parameters(tmp_path):
     texts = tmp_path / "texts.txt"
     texts.write_text("\n".join(f"film {i} is {'very ' * (i % 9)}good" for i in range(3000)))
@@ -157,6 +158,7 @@ MEASURED = {
 """What measures a model on its test rows -> config and data of such a model."""
 
 
+@pytest.mark.quick("labelled_texts.evaluate", "running_text.evaluate_texts")
 @pytest.mark.parametrize("measured", MEASURED)
 def test_a_run_stops_while_its_model_is_tested_and_is_tested_once_it_goes_on(measured, tmp_path, monkeypatch):
     config, text = MEASURED[measured]

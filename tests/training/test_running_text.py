@@ -54,6 +54,7 @@ def test_roles_are_measured_over_texts_that_are_not_trained_on(file):
     assert read.isdisjoint(map(tuple, dataset._train))
 
 
+@pytest.mark.quick("learned-True", "sinusoidal-False")
 @pytest.mark.parametrize("padding_position", [False, True])
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
 def test_the_logits_of_a_text_in_a_packed_row_are_those_of_the_text_alone(

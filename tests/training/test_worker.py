@@ -62,6 +62,7 @@ def test_a_run_whose_job_is_broken_is_passed_over():
     assert (broken.status, run.status) == ("broken", "finished")
 
 
+@pytest.mark.thorough
 def test_owners_take_turns_and_what_is_learned_is_the_same(monkeypatch):
     alone = create_run(JOB)
     work_off_queue(work)

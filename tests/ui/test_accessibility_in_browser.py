@@ -60,6 +60,7 @@ def findings(page, axe, part=None):
     return [each for each in ours if (each["id"], each["target"]) not in KNOWN]
 
 
+@pytest.mark.quick("attention, step by step", "map", "train", "models")
 @pytest.mark.parametrize("name", PAGES)
 def test_axe_finds_nothing_serious(new_visitor, app, shipped, axe, name):
     """One page in English and light, the next in Chinese and dark."""

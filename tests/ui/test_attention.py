@@ -262,6 +262,7 @@ def test_a_target_belongs_to_its_text(decoders, reviews):
     assert "The model writes **" in shown(app)
 
 
+@pytest.mark.quick("film-one", "A lovely film-one two three four five six seven")
 @pytest.mark.parametrize("target", ["one", "one two three four five six seven"])
 @pytest.mark.parametrize("text", ["film", "A lovely film"])
 def test_a_translation_of_a_word_or_two_is_shown_too(decoders, text, target):

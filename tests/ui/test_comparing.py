@@ -31,6 +31,9 @@ def shelf(models_folder):
         shutil.rmtree(models_folder / name)
 
 
+@pytest.mark.quick(
+    "a word added", "Chinese", "a translator", "one head off", "a causal mask", "a model with other heads"
+)
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_answers_and_all_weights_are_those_of_python(name):
     pair = PAIRS[name]

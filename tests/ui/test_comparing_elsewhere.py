@@ -75,6 +75,10 @@ def test_a_painted_mask_is_compared_head_by_head():
     assert not app.error
 
 
+@pytest.mark.quick(
+    "cross-cross_attention_mask-painted-mask of the cross-attention: painted",
+    "decoder-target_attention_mask-none-mask over the target: no mask",
+)
 @pytest.mark.parametrize(
     ("kind", "name", "mask", "chip"),
     [

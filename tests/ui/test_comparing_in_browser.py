@@ -198,6 +198,7 @@ def expect_table(page, pair):
     assert np.nanmax(np.abs(frame.difference)) > 1e-3
 
 
+@pytest.mark.quick("a word added", "an edge cut")
 @pytest.mark.parametrize(
     "name", ["a word added", "two heads of a writer off", "an edge cut", "a model with other heads"]
 )
@@ -248,6 +249,7 @@ def test_a_head_switched_off_shows_a_head_that_moved(new_page, home):
     assert f"layer={layer + 1}&head={head + 1}" in page.url
 
 
+@pytest.mark.quick("two heads of a writer off")
 @pytest.mark.parametrize("name", ["a translator", "two heads of a writer off", "tokens reversed"])
 def test_what_was_changed_can_be_taken_back_and_the_comparison_ended(new_page, home, name):
     """The address that Python writes, and the page too, opens both sides."""

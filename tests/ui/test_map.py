@@ -134,6 +134,7 @@ def page(new_visitor):
     return new_visitor(viewport={"width": 1440, "height": 900})
 
 
+@pytest.mark.quick("reverse-digits")
 @pytest.mark.parametrize("model", ["reverse-digits", "reviews-next", "imdb-sentiment"])
 def test_each_step_opens_its_tensors(page, home, model):
     page.goto(f"{home}/map?model={model}&text={TEXTS[model]}&lang=en")

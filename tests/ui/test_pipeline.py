@@ -78,7 +78,8 @@ def test_a_step_leads_to_its_tensors_and_from_other_pages_to_its_heads(page, hom
     press(page, "decoder-ffn")
     expect(page.locator(".map .detail h3")).to_have_text("feed-forward · Layer 1")
     page.locator(".st-key-pages").get_by_role("link", name="Masks").click()
-    expect(lit(page)).to_be_visible()
+    page.wait_for_url("**/masks**")
+    settle(page)  # until then, the steps of the page before may still stand there
     press(page, "decoder-self")
     expect(page.locator(".place")).to_contain_text("masked self-attention")
     expect(lit(page)).to_have_text("masked self-att.")

@@ -87,6 +87,7 @@ def test_the_projector_holds_from_page_to_page_and_is_taken_back_on_any(page, ap
     expect(page.locator(".chip")).to_have_text("Projector ×")
 
 
+@pytest.mark.quick("masks-steps", "positions-table", "positions-kinds")
 @pytest.mark.parametrize(
     ("name", "view"), [(name, view) for name, (_, all_) in VIEWS.items() for view in all_]
 )

@@ -41,6 +41,7 @@ def test_lists_of_options_name_them_in_the_visitor_s_language():
         assert all(map(is_chinese, options[name])), options[name]
 
 
+@pytest.mark.quick("zh")
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_menus_lists_and_the_loss_of_the_connection_speak_the_visitor_s_language(
     models_folder, new_visitor, language

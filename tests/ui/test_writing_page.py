@@ -63,6 +63,7 @@ def log_probs(explorer, written):
     return possible(np.log(probs))
 
 
+@pytest.mark.quick("translator-2", "writer-0", "writer-3")
 @pytest.mark.parametrize("step", [0, 2, 3])
 def test_a_step_has_the_distribution_after_the_tokens_before_it(speaker, step):
     found = step_on(opened(speaker, f"5.7.6-{step}"))
@@ -168,6 +169,7 @@ def test_an_empty_text_is_asked_for(writer):
     assert not [each for each in app.get("bidi_component") if each.proto.component_name.endswith("writing")]
 
 
+@pytest.mark.quick("translator-1--before0", "writer-4-5.7-1-before2")
 @pytest.mark.parametrize(("width", "written", "before"), [(1, "", ()), (2, "", ()), (4, "5.7-1", (5,))])
 def test_the_tree_leads_to_the_text_of_a_beam_search(speaker, width, written, before):
     app = opened(speaker, written, writing_view="beams", beams=str(width))

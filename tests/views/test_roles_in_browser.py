@@ -197,6 +197,7 @@ def test_roles_are_named_in_the_language_of_the_page(show, masked):
     assert names == ["自身 1", "前一个词元 3", "均匀 1", "无惯常模式 1"]
 
 
+@pytest.mark.quick("1440-en", "900-zh", "390-en")
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("width", [1440, 1100, 900, 390])
 def test_the_roles_of_144_heads_do_not_overlap_nor_leave_the_picture(show, width, language):
