@@ -67,6 +67,7 @@ def effects(
     Raises:
         ValueError: If there is no such answer or position; also as for `Explorer.trace`.
 
+    >>> from transformer_viz.inspection.explorer import load
     >>> found = effects(load("imdb-sentiment"), "a boring film")
     >>> found.labels, found.words["word"].tolist()
     (('negative',), ['a', 'boring', 'film'])
