@@ -29,14 +29,18 @@ def pytest_xdist_auto_num_workers(config):
 
 
 @pytest.hookimpl(tryfirst=True)  # before those that take long are left out
-def pytest_collection_modifyitems(items):
-    """Leave what `quick` does not name to the long run.
+def pytest_collection_modifyitems(config, items):
+    """Leave what `quick` does not name to the long run; each name must be one.
 
     Begin with the longest files, so that at the end no process is left alone with one of them.
     """
-    for item in items:
-        quick = item.get_closest_marker("quick")
-        if quick and item.callspec.id not in quick.args:
+    marked = [(item, quick.args) for item in items if (quick := item.get_closest_marker("quick"))]
+    known = {(item.function, item.callspec.id) for item, _ in marked}
+    for item, names in marked:
+        unknown = [name for name in names if (item.function, name) not in known]
+        if unknown and not any("::" in argument for argument in config.args):
+            raise pytest.UsageError(f"`quick` of {item.nodeid} names no set of parameters: {unknown}")
+        if item.callspec.id not in names:
             item.add_marker("thorough")
     items.sort(key=lambda item: ("browser" not in item.fixturenames, "training" not in item.path.parts))
 

@@ -5,14 +5,16 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from running_app import ROOT
 from small_models import REVIEWS, with_random_parameters
 
 from transformer_viz.analysis import label_logits
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.questions.effects.answer import Answer, Asked, resolve
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.quality import CELLS, quality
+from transformer_viz.questions.effects.words import words_of
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.interventions import ATTENTION_KINDS
 from transformer_viz.values.presets import PRESETS
@@ -119,6 +121,30 @@ def test_a_word_does_what_is_lost_with_a_token_that_says_nothing_in_its_place(ex
     assert_allclose(words["value"].iloc[1], found.certainty.log_odds - without, atol=2e-5)
     assert found.stand_in == "[UNK]"
     assert set(found.words["by"]) == {"left out"}
+
+
+@pytest.mark.parametrize("changes", [{}, {"ablate": [(0, 1)]}])
+def test_where_no_token_says_nothing_a_word_is_deleted(changes):
+    model, text = load(ROOT / "tests" / "elsewhere" / "models" / "gpt2"), "a lovely film"
+    found, ids = effects(model, text, **changes), model.trace(text).token_ids.tolist()
+    assert found.stand_in == ""
+    words = words_of(model.prepare(model.request(text)).source)
+    for word, measured in zip(words, found.words["value"], strict=True):
+        left = [token for place, token in enumerate(ids) if place not in word.tokens]
+        last = Answer((len(left) - 1,), found.answer.labels)
+        without = value(model, last, model.trace(left, **changes).logits)
+        assert_allclose(measured, found.certainty.log_odds - without, atol=2e-5)
+        assert abs(measured) > 1e-3
+    assert effects(model, text, cut=[(0, 1, 3, 2)]).words["value"].isna().all()  # no longer text fits
+
+
+def test_the_answer_has_the_temperature_of_the_model(explorer):
+    config = explorer.config.replace(temperature=2.0)
+    cooler = Explorer(with_random_parameters(config), explorer.tokenizer)
+    asked = {"answer": "good", "versus": "bad"}
+    found, warm = effects(cooler, TEXT, **asked), effects(explorer, TEXT, **asked)
+    assert_allclose(found.cells["encoder"], warm.cells["encoder"] / 2, atol=1e-7)
+    assert_allclose(found.words["value"], warm.words["value"] / 2, atol=1e-6)
 
 
 def test_words_of_the_target_count_too(translator):

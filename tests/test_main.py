@@ -147,7 +147,9 @@ def test_explain_draws_a_bar_for_each_word_and_writes_a_row_for_each_cell(run, m
     done = run(*asked, "--out", tmp_path / "cells.csv")
     assert (done.returncode, done.stderr) == (0, "")
     found = tv.effects(tv.load("small"), "A lovely film", answer="good", versus="bad")
-    first, _, *lines = done.stdout.splitlines()
+    first, _, words, *lines = done.stdout.splitlines()
+    assert words == "Words, measured with [UNK] in place:"
+    assert "Heads, estimated by weight × gradient, numbered from 0:" in lines
     assert first.startswith(f"good rather than bad {found.certainty.probability:.4f}, log-odds ")
     for line, word in zip(lines, found.words.to_dict("records"), strict=False):
         assert line.split()[:2] == [word["word"], f"{round(word['value'], 2) + 0.0:+.2f}"]

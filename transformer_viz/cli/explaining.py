@@ -34,8 +34,10 @@ def explain(arguments: Namespace) -> None:
         target=arguments.target,
     )
     print(f"{answered(found)}, log-odds {signed(found.certainty.log_odds)}\n")
+    print(f"Words, measured {f'with {found.stand_in} in place' if found.stand_in else 'by deleting each'}:")
     print(table(found))
-    print(f"\n{strongest(found).to_string(index=False, float_format='{:+.2f}'.format)}")
+    print("\nHeads, estimated by weight × gradient, numbered from 0:")
+    print(f"{strongest(found).to_string(index=False, float_format='{:+.2f}'.format)}")
     if out is not None:
         try:
             found.to_frame().to_csv(out, index=False)

@@ -20,7 +20,7 @@ LIKELIEST = -1
 
 
 class Asked(NamedTuple):
-    """What is asked about.
+    """A question: which answer, rather than which other one, at which position.
 
     Attributes:
         answer: Number of a class or a token; None: the token that stands there, or where none does yet, and

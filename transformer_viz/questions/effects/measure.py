@@ -84,7 +84,7 @@ def effects(
 def numbered(
     explorer: Explorer, answer: str | int | None, versus: str | int | None, position: int | None
 ) -> Asked:
-    """Return what is asked about, with numbers for names.
+    """Return the question with ids in place of names.
 
     Raises:
         ValueError: If the model has no such class or token.
@@ -228,7 +228,7 @@ def _without(explorer, prepared, answer, batch):
             ids[number, list(word.tokens)] = token
         return _beside(prepared, side, ids), rows
     if (side == "target") == (prepared.target is not None):  # the answer is given there
-        rows = rows - np.stack([np.searchsorted(word.tokens, answer.rows) for word in batch])
+        rows = rows - np.stack([np.searchsorted(word.tokens, answer.rows, side="right") for word in batch])
     shorter = [np.delete(ids[0], list(word.tokens)) for word in batch]
     return _beside(prepared, side, np.stack(shorter)), np.maximum(rows, 0)
 
