@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import tokenizers
 from numpy.testing import assert_allclose, assert_array_equal
+from pandas.testing import assert_frame_equal
 from processes import is_running, long_work_suspended, suspended
 from running_app import ROOT
 from small_models import REVIEWS, with_random_parameters, write, write_endless
@@ -28,6 +29,8 @@ from transformer_viz.inspection.head_roles import head_roles
 from transformer_viz.inspection.head_survey import head_survey
 from transformer_viz.inspection.vocabulary import word_preferences
 from transformer_viz.questions.effects.heads import head_effects
+from transformer_viz.questions.effects.measure import effects
+from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
@@ -149,6 +152,26 @@ def test_the_effects_of_heads_are_those_found_in_this_process(engine, explorer):
     assert_array_equal(theirs["encoder"], ours["encoder"])
     assert_array_equal(theirs.log_odds["encoder"], ours.log_odds["encoder"])
     assert (theirs.answer, theirs.together) == (ours.answer, ours.together)
+
+
+@pytest.mark.parametrize("asked", [{}, {"answer": "good", "versus": "bad"}])
+def test_the_effects_on_an_answer_are_those_found_in_this_process(engine, explorer, asked):
+    seen = []
+    found = engine.effects(
+        EffectsRequest(Request("small", TEXT), **asked), progress=lambda *told: seen.append(told)
+    )
+    ours = effects(explorer, TEXT, **asked)
+    assert_array_equal(found.cells["encoder"], ours.cells["encoder"])
+    assert_frame_equal(found.words, ours.words, check_exact=False, atol=1e-6)
+    assert (found.labels, found.versus, found.stand_in) == (ours.labels, ours.versus, ours.stand_in)
+    assert seen[-1] == ("words", len(ours.words), len(ours.words))
+
+
+def test_the_words_of_a_written_target_are_left_out_too(engine):
+    model = str(ROOT / "models" / "reverse-digits")
+    found, ours = engine.effects(EffectsRequest(Request(model, DIGITS))), effects(load(model), DIGITS)
+    assert found.words["side"].tolist() == ["text"] * 5 + ["target"] * 5
+    assert_allclose(found.words["value"], ours.words["value"], atol=1e-4)
 
 
 def test_the_effects_of_heads_set_to_their_mean_travel_with_the_request(engine, explorer):

@@ -24,8 +24,10 @@ from typing import Any, Literal
 from transformer_viz import store
 from transformer_viz.analysis.survey import MeasuredText
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.questions.effects.answer import Certainty
-from transformer_viz.questions.effects.result import Head
+from transformer_viz.questions.effects.answer import Answer, Certainty
+from transformer_viz.questions.effects.request import EffectsRequest
+from transformer_viz.questions.effects.result import Effects, Head
+from transformer_viz.questions.effects.words import Word, words_of
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.models import Models
@@ -41,7 +43,7 @@ from transformer_viz.values.trace import Trace
 COMPILED_BYTES = 30 * 2**20
 """Memory of a model beside its parameters: its vocabulary, and what is compiled for it."""
 
-Asked = Request | SurveyRequest | BeamRequest | PreferenceRequest
+Asked = Request | SurveyRequest | BeamRequest | PreferenceRequest | EffectsRequest
 """What names a model, and what is asked of it."""
 
 PORTION = 0.1
@@ -190,6 +192,23 @@ def certainties(explorer: Any, request: Request, groups: Sequence[Sequence[Head]
     """Return the certainty of the answer with each of as many of these groups as fit into a portion."""
     effects = load_upper_floor("questions.effects.heads")
     return [*effects.certainties(explorer, request, groups, seconds=PORTION)]
+
+
+def effects(explorer: Any, asked: EffectsRequest) -> tuple[Effects, list[Word]]:
+    """Return the effects of cells and heads on an answer, and the words that are still to be left out."""
+    measure = load_upper_floor("questions.effects.measure")
+    prepared = explorer.prepare(asked.request)
+    number = measure.numbered(explorer, asked.answer, asked.versus, asked.position)
+    return measure.estimate(explorer, prepared, number), words_of(prepared.source, prepared.target)
+
+
+def left_out(
+    explorer: Any, asked: EffectsRequest, answer: Answer, words: Sequence[Word]
+) -> dict[Word, float]:
+    """Return f without each of as many of these words as fit into a portion."""
+    measure, prepared = load_upper_floor("questions.effects.measure"), explorer.prepare(asked.request)
+    parts = measure.left_out(explorer, prepared, answer, words, seconds=PORTION)
+    return {word: value for part in parts for word, value in part}
 
 
 def survey(

@@ -16,7 +16,9 @@ from cachetools import LRUCache, cachedmethod
 
 from transformer_viz import store
 from transformer_viz.analysis.survey import SurveyTotals
-from transformer_viz.questions.effects.result import HeadEffects, ablations
+from transformer_viz.questions.effects.request import EffectsRequest
+from transformer_viz.questions.effects.result import Effects, HeadEffects, ablations
+from transformer_viz.questions.effects.words import Word
 from transformer_viz.service.engine import child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.worker import Worker
@@ -52,7 +54,7 @@ YIELDING = 5
 
 Progress = Callable[[str, int, int], None]
 """Callback with the stage ("starting", "waiting", "loading", "working", "writing", "effects",
-"survey"), the steps done and the total, 0 if unknown. If it raises, the request is cancelled."""
+"words", "survey"), the steps done and the total, 0 if unknown. If it raises, the request is cancelled."""
 
 
 class Engine:
@@ -145,6 +147,25 @@ class Engine:
                 left, part = left[len(found) :], part[len(found) :]
                 tell("working", 0, 0)
         return totals.result()
+
+    def effects(self, asked: EffectsRequest, *, progress: Progress | None = None) -> Effects:
+        """Return what each cell, head and word does to an answer; words are left out in portions.
+
+        Args:
+            asked: The text, the changes and the answer; an encoder-decoder without a target writes one first.
+            progress: Called after each portion, and while there is none.
+
+        Raises:
+            EngineError, ModelError, ValueError: As `answer`.
+        """
+        _, request = self._with_written(asked.request, progress)
+        asked = dataclasses.replace(asked, request=request)
+        found, words = self._ask(self._slow, child.effects, asked, progress=progress)
+        without: dict[Word, float] = {}
+        while left := [word for word in words if word not in without]:
+            without |= self._ask(self._slow, child.left_out, asked, found.answer, left, progress=progress)
+            _tell(progress, "words", len(without), len(words))
+        return found.measured(words, without)
 
     def preferences(self, request: PreferenceRequest) -> tuple[Preferences, ...]:
         """Return which words each head of the first layer prefers, in any text.

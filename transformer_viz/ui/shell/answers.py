@@ -12,7 +12,8 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
-from transformer_viz.questions.effects.result import HeadEffects
+from transformer_viz.questions.effects.request import EffectsRequest
+from transformer_viz.questions.effects.result import Effects, HeadEffects
 from transformer_viz.service.engine import EngineError
 from transformer_viz.service.opening import keep_answer, kept_answer
 from transformer_viz.store.places import command
@@ -63,6 +64,11 @@ def head_effects(request: Request) -> HeadEffects | None:
     return _answered(dataclasses.replace(request, wants=EFFECTS))
 
 
+def effects(asked: EffectsRequest) -> Effects | None:
+    """Return what each cell, head and word does to an answer; if there is none, show why and return None."""
+    return _answered(asked)
+
+
 def beam_tree(request: BeamRequest) -> BeamTree | None:
     """Return the tree of a beam search; if there is none, show why and return None."""
     return _answered(request)
@@ -99,7 +105,7 @@ def _preferred(request, stamp):
     return shared_engine().preferences(request)
 
 
-_ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree] = LRUCache(
+_ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree | Effects] = LRUCache(
     MAX_BYTES, getsizeof=lambda found: found.nbytes
 )
 
@@ -110,14 +116,16 @@ _ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree] = LRUCache(
     lock=threading.Lock(),
 )
 def cached_answer(
-    request: Request | BeamRequest, stamp: str, progress: Callable[[str, int, int], None]
-) -> Trace | HeadEffects | BeamTree:
+    request: Request | BeamRequest | EffectsRequest, stamp: str, progress: Callable[[str, int, int], None]
+) -> Trace | HeadEffects | BeamTree | Effects:
     """Return the answer to a request, shared by all visitors; a rewritten model has another stamp.
 
     The one with which the app opens may be that of an earlier server.
     """
     if isinstance(request, BeamRequest):
         return shared_engine().search(request, progress=progress)
+    if isinstance(request, EffectsRequest):
+        return shared_engine().effects(request, progress=progress)
     if request != opening_request():
         return shared_engine().answer(request, progress=progress)
     if kept := kept_answer(request):
@@ -132,7 +140,9 @@ def _surveyed(request, stamp, progress):
     return shared_engine().survey(request, progress=progress)
 
 
-def _answered(request: Request | SurveyRequest | BeamRequest, ask: Callable[..., Any] | None = None) -> Any:
+def _answered(
+    request: Request | SurveyRequest | BeamRequest | EffectsRequest, ask: Callable[..., Any] | None = None
+) -> Any:
     """Return the answer to a request; None if cancelled or failed.
 
     Args:

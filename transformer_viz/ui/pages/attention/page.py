@@ -20,6 +20,7 @@ from transformer_viz.ui.pages.attention.looks import choose_looks, kept_looks
 from transformer_viz.ui.pages.attention.prediction import show_prediction, show_writing
 from transformer_viz.ui.pages.attention.preferences import show_preferences
 from transformer_viz.ui.pages.attention.survey import show_survey
+from transformer_viz.ui.pages.attention.why import ask_why, show_why
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, head_effects, whole_answer
 from transformer_viz.ui.shell.card_facts import config_of
@@ -68,6 +69,9 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         st.info(t("compare.other_heads", a=escaped(former.model), b=escaped(trace.model)))
     else:
         show_answer(model, trace, asked)
+    with asked.answer:
+        asks_why = ask_why(config_of(model), trace)
+    why = st.container(key="reasons")
     if request.changes.order:
         show_order(trace)
     show_reading(trace, model)
@@ -85,6 +89,8 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         lambda: as_shown(trace).to_frame().to_csv(index=False),
         lambda: npz_of(trace if is_whole(trace) else whole_answer(request)),
     )
+    if asks_why:
+        show_why(why, trace, request)
     show_survey(model, trace)
     show_preferences(model, trace)
     show_explained(

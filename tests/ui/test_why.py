@@ -1,0 +1,100 @@
+"""Why an answer: the sentence and the tinted words are those of Python, in both languages."""
+
+import re
+
+import pandas as pd
+import pytest
+from pages import again, open_page, shown
+
+from transformer_viz.language import Words
+from transformer_viz.pictures.effects import signed
+from transformer_viz.pictures.why import reasons, tinted, why_text
+from transformer_viz.questions.effects.answer import Answer, Certainty
+from transformer_viz.questions.effects.measure import effects
+from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
+
+ENGLISH, CHINESE = Words("en"), Words("zh")
+TEXT = "A lovely film, not good."
+
+
+def made(*values, side="text"):
+    """Return effects of the words of a text: (word, value) pairs, a space between them."""
+    rows, at = [], 0
+    for word, value in values:
+        rows.append((word, at, at + len(word), value, "left out", side))
+        at += len(word) + 1
+    words = pd.DataFrame(rows, columns=list(WORD_COLUMNS))
+    return Effects(Answer((0,), (1,)), ("good",), "", Certainty(0.914, 2.36), {}, "[UNK]", {}, words)
+
+
+def same(text):
+    return text
+
+
+@pytest.mark.parametrize(
+    ("values", "english", "chinese"),
+    [
+        (
+            [("boring", 1.93), ("film", -0.61), ("!", 5.0), ("a", 0.3), ("predictable", 2.2)],
+            "“bad”, 91%: **predictable** +2.2, **boring** +1.9; against it: **film** −0.61",
+            "“bad”，91%：**predictable** +2.2、**boring** +1.9；反对它的有：**film** −0.61",
+        ),
+        ([("good", 1.0)], "“bad”, 91%: **good** +1.0", "“bad”，91%：**good** +1.0"),
+        (
+            [("good", -1.0), ("the", float("nan"))],
+            "“bad”, 91%; against it: **good** −1.0",
+            "“bad”，91%；反对它的有：**good** −1.0",
+        ),
+        (
+            [("the", 0.05), (",", 3.0)],
+            "“bad”, 91%: no single word does much to it.",
+            "“bad”，91%：没有哪个词单独起多大作用。",
+        ),
+        ([("No", 1.0), ("no", 2.0)], "“bad”, 91%: **no** +2.0", "“bad”，91%：**no** +2.0"),
+    ],
+)
+def test_the_strongest_words_are_named_and_no_punctuation(values, english, chinese):
+    assert why_text(ENGLISH, made(*values), "bad", same) == english
+    assert why_text(CHINESE, made(*values), "bad", same) == chinese
+
+
+def test_each_word_is_tinted_by_its_value_and_nothing_in_it_is_markup():
+    found = made(("<b>bad", 2.5), ("film", -0.5), ("of", 0.01), ("it", float("nan")))
+    said = tinted(ENGLISH, found, "<b>bad film of it …")
+    spans = re.findall(r"<span([^>]*)>(?:<small>([^<]*)</small>)?([^<]*)</span>", said)
+    assert [word for _, _, word in spans] == ["&lt;b&gt;bad", "film", "of", "it"]
+    assert [number for _, number, _ in spans] == ["+2.5", "", "", ""]
+    assert [re.findall("--share: ([0-9.]+)", given) for given, _, _ in spans] == [
+        ["1.00"],
+        ["0.25"],
+        ["0.01"],
+        [],
+    ]
+    assert 'class="against"' in spans[1][0]
+    assert "−0.50 log-odds: speaks against this answer" in spans[1][0]
+    assert said.endswith(" …</p>")
+
+
+def test_the_page_says_what_python_says_and_only_when_asked(explorer, engine):
+    app = open_page(model="small", text=TEXT, lang="en")
+    assert "log-odds of the answer" not in shown(app).lower()
+    app.toggle(key="why").set_value(True)
+    again(app)
+    found = effects(explorer, TEXT)
+    for reason in [*reasons(found)[0], *reasons(found)[1]]:
+        assert f"**{reason.word}** {signed(reason.value)}" in shown(app).replace("\\", "")
+    [said] = [each.proto.body for each in app.get("html") if 'class="tinted"' in each.proto.body]
+    assert said == tinted(ENGLISH, found, TEXT)
+    assert app.query_params["why"] == "1"
+    app.toggle(key="why").set_value(False)
+    again(app)
+    assert not [each for each in app.get("html") if 'class="tinted"' in each.proto.body]
+
+
+@pytest.mark.usefixtures("decoders")
+@pytest.mark.parametrize(("model", "count"), [("translator", 2), ("writer", 1)])
+def test_models_that_write_are_asked_too(engine, model, count):
+    app = open_page(model=model, text="one two three", why="1", lang="zh")
+    [said] = [each.proto.body for each in app.get("html") if 'class="tinted"' in each.proto.body]
+    assert said.count("<p ") == count
+    assert "对数几率" in shown(app)

@@ -1,0 +1,108 @@
+"""Why an answer: its words in the colour of what each does, and a line with the strongest."""
+
+import html
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pandas as pd
+
+from transformer_viz.analysis.patterns import is_punctuation
+from transformer_viz.language import Words
+from transformer_viz.pictures.effects import signed
+from transformer_viz.questions.effects.result import Effects
+from transformer_viz.text.tokenizer import visible
+
+LEAST = 0.1
+"""Smallest effect of a word, in log-odds, that is a reason."""
+
+SHARE = 0.25
+"""Smallest effect of a further reason, as a share of the largest."""
+
+MOST_FOR, MOST_AGAINST = 3, 2
+"""Most words that are named on either side."""
+
+DARKEST = 2.0
+"""Effect from which on a word has the full colour, unless the largest of the text is smaller."""
+
+NUMBER_FROM = 0.4
+"""Share of the full colour from which on a word's value stands above it."""
+
+
+class Reason(NamedTuple):
+    """A word that does something to an answer."""
+
+    word: str
+    value: float
+
+
+def reasons(effects: Effects) -> tuple[list[Reason], list[Reason]]:
+    """Return the words that speak for an answer and those that speak against it, the strongest first.
+
+    Punctuation is never a reason; a word that stands several times is one with its largest effect.
+    """
+    found: dict[str, Reason] = {}
+    for row in effects.words.dropna(subset=["value"]).to_dict("records"):
+        reason = Reason(row["word"], row["value"])
+        known = found.get(reason.word.casefold())
+        if not is_punctuation(reason.word) and (known is None or abs(reason.value) > abs(known.value)):
+            found[reason.word.casefold()] = reason
+    ranked = sorted(found.values(), key=lambda reason: -abs(reason.value))
+    least = max(LEAST, SHARE * abs(ranked[0].value)) if ranked else LEAST
+    strong = [reason for reason in ranked if abs(reason.value) >= least]
+    speak_for = [reason for reason in strong if reason.value > 0][:MOST_FOR]
+    return speak_for, [reason for reason in strong if reason.value < 0][:MOST_AGAINST]
+
+
+def why_text(words: Words, effects: Effects, answer: str, escaped: Callable[[str], str]) -> str:
+    """Return the answer with its probability and its reasons, in one sentence of Markdown.
+
+    Args:
+        words: Sentences of the visitor's language.
+        effects: Effects on the answer.
+        answer: Its name.
+        escaped: Escapes what is the visitor's.
+    """
+    facts = {"answer": escaped(answer), "percent": f"{effects.certainty.probability:.0%}"}
+    speak_for, speak_against = (_listed(words, side, escaped) for side in reasons(effects))
+    sides = {"for": speak_for, "against": speak_against}
+    if not any(sides.values()):
+        return words("why.none", **facts)
+    given = "both" if all(sides.values()) else next(name for name, said in sides.items() if said)
+    return words(f"why.{given}", **facts, reasons=sides["for"], objections=sides["against"])
+
+
+def tinted(words: Words, effects: Effects, text: str, side: str = "text") -> str:
+    """Return a text as HTML, each word in the colour of its effect, with its value as a tip.
+
+    Args:
+        words: Sentences of the visitor's language.
+        effects: Effects on the answer.
+        text: The text, into which the words' places point.
+        side: "text" or "target".
+    """
+    rows = effects.words[effects.words["side"] == side]
+    largest = max(rows["value"].abs().max(), LEAST)
+    full, parts, last = min(largest, DARKEST) if pd.notna(largest) else DARKEST, [], 0
+    for row in rows.to_dict("records"):
+        parts.append(html.escape(visible(text[last : row["start"]])))
+        parts.append(_word(words, row, full))
+        last = row["end"]
+    parts.append(html.escape(visible(text[last:])))
+    return f'<p class="tinted" dir="auto">{"".join(parts)}</p>'
+
+
+def _word(words, row, full):
+    """Return one word as HTML."""
+    shown = html.escape(visible(row["word"]))
+    if pd.isna(row["value"]):
+        return f"<span>{shown}</span>"
+    share = min(abs(row["value"]) / full, 1.0)
+    side, value = "against" if row["value"] < 0 else "for", signed(row["value"])
+    tip = html.escape(words(f"why.tip.{side}", value=value), quote=True)
+    number = f"<small>{value}</small>" if share >= NUMBER_FROM and abs(row["value"]) >= LEAST else ""
+    return f'<span class="{side}" style="--share: {share:.2f}" title="{tip}">{number}{shown}</span>'
+
+
+def _listed(words, side, escaped):
+    named = (words("why.reason", word=escaped(visible(each.word)), value=signed(each.value)) for each in side)
+    return words("list.comma").join(named)

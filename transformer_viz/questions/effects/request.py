@@ -1,0 +1,27 @@
+"""A request for effects, as the engine and every cache know it."""
+
+from dataclasses import dataclass
+
+from transformer_viz.values.request import Request
+
+
+@dataclass(frozen=True)
+class EffectsRequest:
+    """A request for the effects on an answer.
+
+    Attributes:
+        request: The text and the changes in force.
+        answer: A class or a token, by name or number; None: see `Asked`.
+        versus: Another one; None: all others.
+        position: Of the token that answers; None: see `Asked`.
+    """
+
+    request: Request
+    answer: str | int | None = None
+    versus: str | int | None = None
+    position: int | None = None
+
+    @property
+    def model(self) -> str:
+        """Name or folder of the model."""
+        return self.request.model
