@@ -1,12 +1,12 @@
 """Two runs to compare: of every kind of change that a page offers, on shipped models."""
 
-import functools
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from running_app import ROOT
+from shelf import shelved as explorer
 
 import transformer_viz as tv
 from transformer_viz.values.request import Request
@@ -84,11 +84,6 @@ def query_of(pair):
 def chips_of(pair):
     """Return the chips of a pair as they are on the page."""
     return [*pair.chips, "Undo all"] if len(pair.chips) > 1 else [*pair.chips]
-
-
-@functools.cache
-def explorer(name):
-    return tv.load(MODELS / name)
 
 
 def traces(pair):

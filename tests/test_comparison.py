@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from running_app import ROOT
+from shelf import shelved
 
 import transformer_viz as tv
-from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Problem
 from transformer_viz.values.comparison import align
 
@@ -18,13 +17,13 @@ TEXT, OTHER = "This film was good.", "This film was not good."
 @pytest.fixture(scope="module")
 def judge():
     """A shipped classifier of four layers."""
-    return load(ROOT / "models" / "imdb-sentiment")
+    return shelved("imdb-sentiment")
 
 
 @pytest.fixture(scope="module")
 def translator():
     """A shipped encoder-decoder."""
-    return load(ROOT / "models" / "translate-en-fr")
+    return shelved("translate-en-fr")
 
 
 @pytest.mark.parametrize(
@@ -175,7 +174,7 @@ def test_the_table_of_a_writer_has_the_tokens_of_its_text(writer):
 
 
 def test_models_with_other_heads_are_not_compared_head_by_head(judge, translator):
-    other = load(ROOT / "models" / "single-block").trace(TEXT)
+    other = shelved("single-block").trace(TEXT)
     found = tv.compare(judge.trace(TEXT), other)
     assert found.answer().label == 1  # the labels are the same
     with pytest.raises(Problem, match="different layers and heads"):
@@ -187,7 +186,7 @@ def test_models_with_other_heads_are_not_compared_head_by_head(judge, translator
 
 
 def test_answers_with_other_labels_are_not_compared(judge):
-    hotel = load(ROOT / "models" / "hotel-zh").trace("房间很干净")
+    hotel = shelved("hotel-zh").trace("房间很干净")
     found = tv.compare(judge.trace(TEXT), hotel)
     assert found.answer() is None
     with pytest.raises(Problem, match="different labels"):

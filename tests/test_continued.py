@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from running_app import ROOT
+from shelf import shelved
 from small_models import with_random_parameters
 
 from transformer_viz.inspection.decode import generate, generate_all
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.writing import Writing
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID
 
@@ -88,7 +88,7 @@ def test_a_text_is_written_to_the_last_position(translator, writer):
 
 
 def test_texts_of_different_length_are_written_together_as_each_alone():
-    explorer = load(ROOT / "models" / "reverse-digits")
+    explorer = shelved("reverse-digits")
     texts = ["1 2 3 4", "7", "", "9 8 7 6 5 4 3", "5 5", "0 1 2"]
     together = generate_all(explorer, texts, batch_size=3)
     assert together == [generate(explorer, text, keep=None).text if text else "" for text in texts]

@@ -10,6 +10,7 @@ import pytest
 from made_traces import unpack
 from numpy.testing import assert_allclose
 from running_app import ROOT
+from shelf import shelved as loaded
 
 import transformer_viz as tv
 from transformer_viz.inspection.evaluation import induction_scores, same_token_scores
@@ -66,11 +67,6 @@ def own(tmp_path, monkeypatch):
     """The folder of a teacher's own lessons."""
     monkeypatch.setenv("TRANSFORMER_VIZ_LESSONS", str(tmp_path))
     return tmp_path
-
-
-@functools.cache
-def loaded(model):
-    return tv.load(ROOT / "models" / model)  # whatever shelf other tests have chosen
 
 
 @functools.cache

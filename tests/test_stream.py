@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from running_app import ROOT
+from shelf import shelved
 
 import transformer_viz as tv
 from transformer_viz import PRESETS
@@ -22,7 +23,7 @@ TEXTS = {
 
 @pytest.fixture(scope="module", params=SHIPPED)
 def traced(request):
-    explorer = tv.load(ROOT / "models" / request.param)
+    explorer = shelved(request.param)
     return explorer, explorer.trace(TEXTS.get(request.param, "The film was not good, but I loved it."))
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from running_app import ROOT
+from shelf import shelved
 from small_models import with_random_parameters
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.vocabulary import vocabulary_weights, word_preferences
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace
@@ -27,7 +28,7 @@ def shelf(monkeypatch):
 
 @pytest.fixture(scope="module")
 def only_attention():
-    return load(ROOT / "models" / "attention-only")
+    return shelved("attention-only")
 
 
 def ratios(weights):

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from numpy.testing import assert_allclose, assert_array_equal
-from running_app import ROOT
+from shelf import shelved
 
 from transformer_viz.inspection.decode import continue_generation, generate
-from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.gradients import gradients
 from transformer_viz.inspection.writing import Writing
 from transformer_viz.questions.effects.heads import head_effects, joint_effect
@@ -25,13 +24,13 @@ CROSS = tuple(("cross", 0, head) for head in range(4))
 @pytest.fixture(scope="module")
 def reverser():
     """A shipped encoder-decoder that writes digits backwards."""
-    return load(ROOT / "models" / "reverse-digits")
+    return shelved("reverse-digits")
 
 
 @pytest.fixture(scope="module")
 def dater():
     """A shipped encoder-decoder that writes dates as 2021-03-03."""
-    return load(ROOT / "models" / "dates")
+    return shelved("dates")
 
 
 def likeliest(probs):

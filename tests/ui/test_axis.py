@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from shelf import shelved
 from small_models import with_random_parameters
 
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.pictures.labels import axis_labels, axis_tokens, label_of
 
 SHELF = Path(__file__).parents[2] / "models"
@@ -13,7 +14,7 @@ SHELF = Path(__file__).parents[2] / "models"
 
 @pytest.fixture(scope="module")
 def french():
-    return load(SHELF / "translate-en-fr")
+    return shelved("translate-en-fr")
 
 
 def test_sub_words_stand_there_without_their_marks_and_what_goes_on_with_a_word_has_a_hyphen(french):
@@ -36,24 +37,24 @@ def test_what_would_be_written_stands_without_marks_too(french):
 
 
 def test_a_next_token_that_is_a_mere_guess_is_not_named():
-    trace = load(SHELF / "induction").trace("k e y b o a r d k e y b")
+    trace = shelved("induction").trace("k e y b o a r d k e y b")
     rows, _ = axis_labels(trace)["decoder"]
     assert rows == ["[START]", *"keyboard", "k → e", "e → y", "y → b", "b → o"]
 
 
 def test_chinese_characters_are_no_parts_of_words():
-    trace = load(SHELF / "translate-en-zh").trace("I love you.", target="我爱你。")
+    trace = shelved("translate-en-zh").trace("I love you.", target="我爱你。")
     labels = axis_tokens(trace, trace.target_tokens)
     assert "".join(labels) == "[START]我爱你。"
 
 
 def test_a_minus_sign_of_a_text_is_no_mark():
-    trace = load(SHELF / "hotel-zh").trace("a so-so film")
+    trace = shelved("hotel-zh").trace("a so-so film")
     assert axis_tokens(trace, trace.tokens) == list(trace.tokens)
 
 
 def test_an_unknown_word_stands_there_as_typed():
-    trace = load(SHELF / "single-block").trace("a zyzzyva film")
+    trace = shelved("single-block").trace("a zyzzyva film")
     assert axis_tokens(trace, trace.tokens) == ["a", "zyzzyva [UNK]", "film"]
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shelf import shelved
 
-from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import effect_text, effect_texts, signed, together_text
 from transformer_viz.pictures.lens import payload_of
@@ -18,7 +18,7 @@ ENGLISH, TEXT = Words("en"), "I could not stop smiling, what a lovely film."
 
 @pytest.fixture(scope="module")
 def found():
-    explorer = load(SHELF / "imdb-sentiment")
+    explorer = shelved("imdb-sentiment")
     return explorer, explorer.trace(TEXT), head_effects(explorer, TEXT)
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from made_traces import unpack
 from numpy.testing import assert_allclose, assert_array_equal
+from shelf import shelved
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_order
 from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
@@ -28,7 +28,7 @@ def shelf(monkeypatch):
 @pytest.mark.quick("attention-only", "hotel-zh", "imdb-sentiment", "reverse-digits")
 @pytest.mark.parametrize("name", NAMES)
 def test_heads_joined_and_projected_are_what_each_layer_of_each_model_adds(name):
-    explorer = load(SHELF / name)
+    explorer = shelved(name)
     text = explorer.card["examples"][0]
     asked = {"target": explorer.generate(text, keep=None).text} if explorer.target_tokenizer else {}
     trace = explorer.trace(text, **asked)
@@ -49,7 +49,7 @@ def test_the_card_of_each_model_says_what_its_attention_is_worth(name):
 @pytest.mark.quick("attention-only", "hotel-zh", "imdb-sentiment", "reverse-digits", "reviews-next")
 @pytest.mark.parametrize("name", NAMES)
 def test_each_model_opens_on_a_head_with_a_pattern_unless_it_has_none(name):
-    explorer = load(SHELF / name)
+    explorer = shelved(name)
     text = explorer.card["examples"][0]
     asked = {"target": explorer.generate(text, keep=None).text} if explorer.target_tokenizer else {}
     header, _ = unpack(payload_of(explorer.trace(text, **asked), Words("en"), head_roles=explorer.head_roles))
@@ -69,7 +69,7 @@ def test_of_a_model_that_is_gone_there_is_nothing_to_compare_with(explorer):
 
 
 def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
-    explorer = load(SHELF / "translate-en-fr")
+    explorer = shelved("translate-en-fr")
     trace = explorer.trace("Where is it?", target="Où est")
     found = apply_looks(
         trace, {kind: (of.query_tokens, of.key_tokens) for kind, of in trace.kinds().items()}, ["rollout"]
@@ -82,7 +82,7 @@ def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
 
 
 def test_the_vectors_are_most_of_a_payload_and_can_come_later():
-    explorer = load(SHELF / "imdb-sentiment")
+    explorer = shelved("imdb-sentiment")
     trace = explorer.trace("This film was not good at all.")
     (whole, arrays), (header, left) = (
         unpack(payload_of(trace, Words("en"), around=Around(vectors_later=later))) for later in (False, True)
@@ -98,7 +98,7 @@ def test_the_vectors_are_most_of_a_payload_and_can_come_later():
 
 
 def test_heads_are_put_in_order_by_what_they_do():
-    trace = load(SHELF / "translate-en-fr").trace("Where is the station?", target="Où est la gare ?")
+    trace = shelved("translate-en-fr").trace("Where is the station?", target="Où est la gare ?")
     for kind, found in trace.kinds().items():
         named = HeadsInText(kind, found, patterns_of_trace(trace)[kind]).roles
         flat = [role for layer in named for role in layer]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from made_traces import TOKENS, encoder_trace, writing_trace
 from numpy.testing import assert_allclose
+from shelf import shelved
 
 import transformer_viz as tv
-from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.lens import described, payload_of
 from transformer_viz.pictures.looks import LOOKS, ONE_HEAD, apply_looks, is_possible
@@ -22,7 +22,7 @@ TEXT = "Unbelievably, he disappeared."
 
 @pytest.fixture(scope="module")
 def trace():
-    explorer = load(SHELF / "translate-en-fr")
+    explorer = shelved("translate-en-fr")
     return explorer.trace(TEXT, target=explorer.generate(TEXT, keep=None).text)
 
 
@@ -53,7 +53,7 @@ def test_words_are_what_stands_between_blanks(trace, tokens):
 
 
 def test_characters_of_a_chinese_word_are_merged():
-    trace = load(SHELF / "hotel-zh").trace("房间干净，服务员好。")
+    trace = shelved("hotel-zh").trace("房间干净，服务员好。")
     assert len(trace.tokens) == len(trace.text)
     found = tv.word_attention(trace)["encoder"]
     assert found.query_tokens == found.key_tokens == ("房间", "干净", "，", "服务员", "好", "。")
@@ -63,7 +63,7 @@ def test_characters_of_a_chinese_word_are_merged():
 
 
 def test_words_are_as_typed_and_special_tokens_stay_alone():
-    trace = load(SHELF / "translate-en-zh").trace("Unbelievable!", target="我们今天去")
+    trace = shelved("translate-en-zh").trace("Unbelievable!", target="我们今天去")
     found = tv.word_attention(trace)
     assert trace.target_tokens[:2] == ("[START]", "▁我们")
     assert found["cross"].query_tokens == found["decoder"].key_tokens == ("[START]", "我们", "今天", "去")
@@ -120,13 +120,13 @@ def test_rollout_is_of_self_attention(trace, tokens):
 
 def test_every_look_is_offered_where_it_changes_something(trace):
     assert [look for look in LOOKS if is_possible(trace, look)] == list(LOOKS)
-    sentence = load(SHELF / "single-block").trace("not good")
+    sentence = shelved("single-block").trace("not good")
     assert [look for look in LOOKS if is_possible(sentence, look)] == ["mean", "max"]
 
 
 @pytest.mark.parametrize("looks", [(), ("words",), ("special",), ("words", "sink")])
 def test_every_token_knows_its_sentence_however_it_is_looked_at(looks):
-    explorer = load(SHELF / "single-block")
+    explorer = shelved("single-block")
     trace = explorer.trace("A dull film! I left early, at 9.30. She stayed.")
     rows = apply_looks(trace, {"encoder": (trace.tokens, trace.tokens)}, looks)["encoder"].rows
     by_sentence = ["".join(rows.labels[i] for i in np.flatnonzero(rows.sentences == s)) for s in range(3)]

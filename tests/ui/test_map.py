@@ -8,6 +8,7 @@ from lens_page import settle
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 from running_app import ROOT
+from shelf import shelved
 
 import transformer_viz as tv
 from transformer_viz import store
@@ -140,7 +141,7 @@ def test_each_step_opens_its_tensors(page, home, model):
     page.goto(f"{home}/map?model={model}&text={TEXTS[model]}&lang=en")
     expect(page.locator(".map .says")).not_to_be_empty()
     settle(page)
-    explorer = tv.load(MODELS / model)
+    explorer = shelved(model)
     trace = explorer.trace(TEXTS[model])
     header, _ = unpacked(
         map_payload(trace, explorer.config, parameters_of(str(MODELS / model), output_names), Words("en"))
@@ -202,7 +203,7 @@ def test_the_changes_in_force_hold_on_the_map_and_can_be_taken_back(page, home):
     )
     expect(page.locator(".map .says")).not_to_be_empty()
     settle(page)
-    explorer = tv.load(MODELS / "reverse-digits")
+    explorer = shelved("reverse-digits")
     for changes in ({"ablate": [("cross", 0, head) for head in range(4)]}, {}):
         trace = explorer.trace("3 1 4 1 5", **changes)
         final = [label_of(trace, number) for number in trace.probs.argmax(axis=-1)]

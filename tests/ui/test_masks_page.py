@@ -10,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, shown
 from running_app import ROOT
+from shelf import shelved
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
-from transformer_viz.inspection.explorer import load
 from transformer_viz.ui.pages.masks.choice import stroked, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.values.request import Request
@@ -469,7 +469,7 @@ def test_what_is_written_with_a_mask_is_what_python_writes(shipped, engine, kind
     """The matrices are compared on the target of the model as it is; beside it stands the other one."""
     address = {"model": "reverse-digits", "text": "1 2 3 4 5", "layer": "1", "head": "1", "pads": "3"}
     app = pages.open_page("masks", **address, kind=kind, mask=mask)
-    explorer = load(SHELF / "reverse-digits")
+    explorer = shelved("reverse-digits")
     own, changed = (explorer.trace("1 2 3 4 5", padding=3, **change) for change in ({}, {field: name}))
     held = explorer.trace("1 2 3 4 5", target=own.target_ids[1:].tolist(), padding=3, **{field: name})
     attention = held.encoder[0].attention if kind == "encoder" else held.decoder[0].cross_attention
