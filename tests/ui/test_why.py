@@ -37,9 +37,9 @@ def same(text):
         (
             [("boring", 1.93), ("film", -0.61), ("!", 5.0), ("a", 0.3), ("predictable", 2.2)],
             "“bad”, 91%: **predictable** +2.2, **boring** +1.9; against it: **film** −0.61",
-            "“bad”，91%：**predictable** +2.2、**boring** +1.9；反对它的有：**film** −0.61",
+            "“bad”，91%；支持它的有：**predictable** +2.2、**boring** +1.9；反对它的有：**film** −0.61",
         ),
-        ([("good", 1.0)], "“bad”, 91%: **good** +1.0", "“bad”，91%：**good** +1.0"),
+        ([("good", 1.0)], "“bad”, 91%: **good** +1.0", "“bad”，91%；支持它的有：**good** +1.0"),
         (
             [("good", -1.0), ("the", float("nan"))],
             "“bad”, 91%; against it: **good** −1.0",
@@ -50,7 +50,7 @@ def same(text):
             "“bad”, 91%: no single word does much to it.",
             "“bad”，91%：没有哪个词单独起多大作用。",
         ),
-        ([("No", 1.0), ("no", 2.0)], "“bad”, 91%: **no** +2.0", "“bad”，91%：**no** +2.0"),
+        ([("No", 1.0), ("no", 2.0)], "“bad”, 91%: **no** +2.0", "“bad”，91%；支持它的有：**no** +2.0"),
     ],
 )
 def test_the_strongest_words_are_named_and_no_punctuation(values, english, chinese):

@@ -104,5 +104,5 @@ def _word(words, row, full):
 
 
 def _listed(words, side, escaped):
-    named = (words("why.reason", word=escaped(visible(each.word)), value=signed(each.value)) for each in side)
+    named = (f"**{escaped(visible(each.word))}** {signed(each.value)}" for each in side)
     return words("list.comma").join(named)
