@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
-from transformer_viz.pictures.changes import acted, groups_of
+from transformer_viz.pictures.changes import EDGES, acted, groups_of
 from transformer_viz.pictures.looks import LOOKS
 from transformer_viz.pictures.views.modules import served_modules
 from transformer_viz.store.lessons import list_lessons
@@ -155,7 +155,8 @@ def act(random: Random, config, found) -> dict:
     if do == "head":
         return place | {"do": "head", "name": random.choice(["ablate", *PATTERNS])}
     if do == "edge":
-        return place | {"do": "edge", "query": random.randrange(8), "key": random.randrange(8)}
+        query, key = random.randrange(8), random.randrange(8)
+        return place | {"do": "edge", "name": EDGES[(query + key) % 2], "query": query, "key": key}
     group = random.choice(groups_of(Words("en"), config, found, tokens=5))
     return random.choice(group["choices"])["act"]
 

@@ -34,6 +34,7 @@ EVERYTHING = Changes(
     ablate=[(0, 1), ("cross", 2, 0)],
     reference=OWN,
     cut=[(1, 2, 3, 4), ("decoder", 0, 1, 2, 1), ("cross", 2, 2, 1, 6)],
+    mute=[("cross", 0, 1, 2, 3)],
     patterns=[((0, 2), "uniform"), (("decoder", 1, 1), "previous")],
     scaling=False,
     residual=False,
@@ -100,12 +101,13 @@ def test_a_head_has_one_pattern_at_most():
     assert after(head("previous", 1, 2), two) == Changes(patterns={(0, 1): "uniform"})
 
 
-def test_an_edge_is_cut_once():
-    act = {"do": "edge", "kind": "encoder", "layer": 1, "head": 2, "query": 4, "key": 3}
-    cut = after(act)
-    assert cut == Changes(cut=[(1, 2, 4, 3)])
-    assert after(act, cut) == cut
-    assert after(act | {"key": 1}, cut) == Changes(cut=[(1, 2, 4, 3), (1, 2, 4, 1)])
+@pytest.mark.parametrize("name", ["cut", "mute"])
+def test_an_edge_is_taken_away_once(name):
+    act = {"do": "edge", "name": name, "kind": "encoder", "layer": 1, "head": 2, "query": 4, "key": 3}
+    gone = after(act)
+    assert gone == Changes(**{name: [(1, 2, 4, 3)]})
+    assert after(act, gone) == gone
+    assert after(act | {"key": 1}, gone) == Changes(**{name: [(1, 2, 4, 3), (1, 2, 4, 1)]})
 
 
 @pytest.mark.parametrize(
@@ -197,6 +199,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "cross-attention, Layer 3, head 1 off",
         "encoder self-attention, Layer 1, head 3: Uniform attention",
         "masked self-attention, Layer 2, head 2: Previous token only",
+        "cross-attention, Layer 1, head 2: “w2” → “t3” muted",
         "encoder self-attention, Layer 2, head 3: “t3” → “t4” cut",
         "masked self-attention, Layer 1, head 2: “w2” → “w1” cut",
         "cross-attention, Layer 3, head 3: “w1” → “t6” cut",
@@ -213,7 +216,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "off = mean over this text",
         "Undo all",
     ]
-    left = {name: set(getattr(changes, name)) for name in ("ablate", "cut", "patterns")}
+    left = {name: set(getattr(changes, name)) for name in ("ablate", "cut", "mute", "patterns")}
     for text, act in list(found.items())[:-1]:
         now = after(act, changes, BOTH)
         name = act["name"]
@@ -239,6 +242,7 @@ def test_undoing_everything_is_offered_where_there_is_more_than_one_change():
     [
         ("ablate", lambda number: (number // 3, number % 3), "5 heads off"),
         ("cut", lambda number: (0, 0, number, 0), "5 edges cut"),
+        ("mute", lambda number: (0, 0, number, 0), "5 cells muted"),
     ],
 )
 def test_more_than_four_share_one_chip(name, made, text):
@@ -267,7 +271,7 @@ def test_each_kind_of_attention_is_changed_by_its_name(kind):
     off = after(head("ablate", 1, 2, kind), config=BOTH)
     assert off == Changes(ablate=[place])
     assert after(head("ablate", 1, 2, kind), off, BOTH) == UNCHANGED
-    edge = {"do": "edge", "kind": kind, "layer": 1, "head": 2, "query": 3, "key": 0}
+    edge = {"do": "edge", "name": "cut", "kind": kind, "layer": 1, "head": 2, "query": 3, "key": 0}
     assert after(edge, config=BOTH) == Changes(cut=[(*place, 3, 0)])
 
 
@@ -289,11 +293,12 @@ def test_a_comparison_is_begun_or_ended():
 
 def test_everything_is_said_in_chinese():
     found = offered(EVERYTHING, BOTH, CHINESE, text="t0")
-    said = [found["title"], found["this_head"], found["edge"], found["no_edge"], found["compare"]["label"]]
-    said += [each["label"] for each in found["heads"]] + [each["text"] for each in found["chips"]]
+    said = [found["title"], found["this_head"], found["no_edge"], found["compare"]["label"]]
+    said += [each["label"] for each in (*found["heads"], *found["edges"])]
+    said += [each["text"] for each in found["chips"]]
     for each in found["groups"]:
         said += [each["title"], *(choice["label"] for choice in each["choices"])]
-    assert len(found["chips"]) == 20
+    assert len(found["chips"]) == 21
     assert [text for text in said if not is_chinese(text)] == []
 
 
@@ -315,7 +320,7 @@ MALFORMED = [
     {"patterns": [[[0, 0], "uniform", 1]]},
     {"patterns": [[[0, 0], [[1]]]]},
     {"patterns": {"encoder": "uniform"}},
-    {"mute": [[0, 0, 1, 2]]},
+    {"mute": [[0, 0, 1]]},
     {"positions": [[1, 2]]},
     {"position_ids": [1, 2]},
     {"order": [1, 0]},

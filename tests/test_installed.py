@@ -142,10 +142,10 @@ def test_the_wheel_holds_the_package_the_app_its_settings_and_the_shelf_and_noth
     shelf = {
         path.relative_to(ROOT).as_posix() for name in SHELF for path in (ROOT / "models" / name).iterdir()
     }
-    [opening] = (ROOT / "models").glob("opening-*.npz")
-    others = {"app.py", ".streamlit/config.toml", f"models/{opening.name}"}
+    openings = {f"models/{path.name}" for path in (ROOT / "models").glob("*.npz")}
+    others = {"app.py", ".streamlit/config.toml", *openings}
     shipped = {f"transformer_viz/shipped/{name}" for name in others | shelf}
-    assert len(SHELF) == 14
+    assert (len(SHELF), len(openings)) == (14, 2)
     assert files_of(wheel) == package | shipped
 
 

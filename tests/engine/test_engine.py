@@ -167,6 +167,17 @@ def test_the_effects_on_an_answer_are_those_found_in_this_process(engine, explor
     assert seen[-1] == ("words", len(ours.words), len(ours.words))
 
 
+def test_heads_are_measured_only_where_the_answer_is_saturated(engine, explorer, monkeypatch):
+    asked = EffectsRequest(Request("small", TEXT))
+    assert engine.effects(asked).ablated is None
+    monkeypatch.setattr("transformer_viz.service.engine.engine.SATURATED", 0)
+    found = engine.effects(asked)
+    measured = head_effects(explorer, TEXT, answer=found.labels[0])
+    assert_allclose(found.ablated["encoder"], measured.log_odds["encoder"], atol=1e-6)
+    changed = EffectsRequest(Request("small", TEXT).changed(ablate=((0, 0),)))
+    assert engine.effects(changed).ablated is None
+
+
 def test_the_words_of_a_written_target_are_left_out_too(engine):
     model = str(ROOT / "models" / "reverse-digits")
     found, ours = engine.effects(EffectsRequest(Request(model, DIGITS))), effects(load(model), DIGITS)

@@ -1,11 +1,16 @@
 """The answer that the app opens with, kept from one server to the next."""
 
+import dataclasses
+
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 from running_app import running
 
 from transformer_viz.inspection.explorer import load
+from transformer_viz.questions.effects.measure import effects
+from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.service import opening
 from transformer_viz.store.places import cache_folder
 from transformer_viz.ui.shell.server import opening_request
@@ -35,6 +40,48 @@ def test_a_kept_answer_is_the_same_answer(asked):
     assert opening.kept_answer(request.changed(ablate=((0, 0),))) is None
 
 
+def test_why_is_kept_beside_the_answer(asked, cache):
+    request, trace = asked
+    why = EffectsRequest(request)
+    found = effects(load(request.model), request.text)
+    opening.keep_answer(request, trace)
+    assert opening.kept_answer(why) is None
+    opening.keep_answer(why, found)
+    assert same(opening.kept_answer(why), found)
+    assert opening.kept_answer(request) == trace
+    assert opening.kept_answer(EffectsRequest(request, answer=0)) is None
+    opening.keep_answer(EffectsRequest(request, answer=0), found)
+    assert opening.kept_answer(why) is None
+    assert len([*cache.iterdir()]) == 2
+
+
+def test_measured_heads_are_kept_with_the_rest(asked):
+    why = EffectsRequest(asked[0])
+    found = effects(load(why.model), why.request.text)
+    found = dataclasses.replace(found, ablated=found.heads)
+    opening.keep_answer(why, found)
+    assert same(opening.kept_answer(why), found)
+
+
+def same(one, other):
+    """Return whether two effects are the same in all that a page shows."""
+    arrays = [(each.cells, each.ablated or {}) for each in (one, other)]
+    facts = [
+        (each.answer, each.labels, each.versus, each.certainty, each.stand_in, each.tokens)
+        for each in (one, other)
+    ]
+    return (
+        facts[0] == facts[1]
+        and one.words.equals(other.words)
+        and all(mine.keys() == theirs.keys() for mine, theirs in zip(*arrays, strict=True))
+        and all(
+            np.array_equal(mine[kind], theirs[kind])
+            for mine, theirs in zip(*arrays, strict=True)
+            for kind in mine
+        )
+    )
+
+
 def test_an_answer_holds_until_the_model_or_the_code_changes(asked, monkeypatch, models_folder):
     request, trace = asked
     opening.keep_answer(request, trace)
@@ -58,6 +105,26 @@ def test_the_shipped_answer_is_what_the_shipped_model_answers(monkeypatch):
     for name, array in ours.items():
         assert_allclose(array, theirs[name], atol=1e-4, rtol=1e-4, err_msg=name)
     assert_allclose(kept.probs, computed.probs, atol=1e-5)
+
+
+def test_the_shipped_effects_are_those_of_the_shipped_model(monkeypatch):
+    monkeypatch.delenv("TRANSFORMER_VIZ_MODELS", raising=False)
+    why = EffectsRequest(opening_request.__wrapped__())
+    assert opening.shipped_path(why).exists(), "write it anew: python models/keep_opening.py"
+    kept, computed = opening.kept_answer(why), effects(load(why.model), why.request.text)
+    assert (kept.answer, kept.labels, kept.tokens) == (computed.answer, computed.labels, computed.tokens)
+    assert_allclose(kept.cells["encoder"], computed.cells["encoder"], atol=1e-4)
+    assert kept.words["word"].tolist() == computed.words["word"].tolist()
+    assert_allclose(kept.words["value"], computed.words["value"], atol=1e-3)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 no zip"])
+def test_damaged_effects_are_none(asked, cache, damage):
+    why = EffectsRequest(asked[0])
+    opening.keep_answer(why, effects(load(why.model), why.request.text))
+    [path] = cache.iterdir()
+    path.write_bytes(damage)
+    assert opening.kept_answer(why) is None
 
 
 def test_only_the_last_answer_is_kept(asked, cache):

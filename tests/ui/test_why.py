@@ -1,5 +1,6 @@
 """Why an answer: the sentence and the tinted words are those of Python, in both languages."""
 
+import json
 import re
 
 import pandas as pd
@@ -8,10 +9,12 @@ from pages import again, open_page, shown
 
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import signed
-from transformer_viz.pictures.why import reasons, tinted, why_text
+from transformer_viz.pictures.why import measured_text, reasons, tinted, why_text
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.measure import effects
+from transformer_viz.questions.effects.removed import Removed, removed
 from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
+from transformer_viz.values.request import Changes, Request
 
 ENGLISH, CHINESE = Words("en"), Words("zh")
 TEXT = "A lovely film, not good."
@@ -60,7 +63,7 @@ def test_the_strongest_words_are_named_and_no_punctuation(values, english, chine
 
 def test_each_word_is_tinted_by_its_value_and_nothing_in_it_is_markup():
     found = made(("<b>bad", 2.5), ("film", -0.5), ("of", 0.01), ("it", float("nan")))
-    said = tinted(ENGLISH, found, "<b>bad film of it …")
+    said = tinted(ENGLISH, found, "<b>bad film of it …", 'a "unit"')
     spans = re.findall(r"<span([^>]*)>(?:<small>([^<]*)</small>)?([^<]*)</span>", said)
     assert [word for _, _, word in spans] == ["&lt;b&gt;bad", "film", "of", "it"]
     assert [number for _, number, _ in spans] == ["+2.5", "", "", ""]
@@ -72,29 +75,105 @@ def test_each_word_is_tinted_by_its_value_and_nothing_in_it_is_markup():
     ]
     assert 'class="against"' in spans[1][0]
     assert "−0.50 log-odds: speaks against this answer" in spans[1][0]
+    assert said.startswith('<p class="tinted" dir="auto" title="a &quot;unit&quot;">')
     assert said.endswith(" …</p>")
 
 
-def test_the_page_says_what_python_says_and_only_when_asked(explorer, engine):
+def test_the_page_says_what_python_says_until_it_is_switched_off(explorer, engine):
     app = open_page(model="small", text=TEXT, lang="en")
-    assert "log-odds of the answer" not in shown(app).lower()
-    app.toggle(key="why").set_value(True)
-    again(app)
     found = effects(explorer, TEXT)
     for reason in [*reasons(found)[0], *reasons(found)[1]]:
         assert f"**{reason.word}** {signed(reason.value)}" in shown(app).replace("\\", "")
     [said] = [each.proto.body for each in app.get("html") if 'class="tinted"' in each.proto.body]
-    assert said == tinted(ENGLISH, found, TEXT)
-    assert app.query_params["why"] == "1"
+    assert said == tinted(ENGLISH, found, TEXT, ENGLISH("why.unit", token=found.stand_in))
+    assert "why" not in app.query_params
     app.toggle(key="why").set_value(False)
     again(app)
     assert not [each for each in app.get("html") if 'class="tinted"' in each.proto.body]
+    assert app.query_params["why"] == "0"
+
+
+def test_a_lesson_asks_why_only_when_it_is_switched_on(engine, shipped):
+    app = open_page(lesson="07-how-a-head-copies", lang="en")
+    assert not app.toggle(key="why").value
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        (Changes(ablate=[(0, 1)]), ("encoder", (0, 1))),
+        (Changes(mute=[(0, 1, 3, 2)]), ("encoder", (0, 1, 3, 2))),
+    ],
+    ids=["head", "cell"],
+)
+def test_what_is_taken_away_is_measured_beside_its_estimate(explorer, engine, changes, place):
+    request = Request("small", TEXT)
+    app = open_page(
+        model="small",
+        text=TEXT,
+        lang="en",
+        changes=json.dumps(changes.to_dict()),
+        before=request.to_json(),
+    )
+    found = effects(explorer, TEXT)
+    without = effects(explorer, TEXT, answer=found.labels[0], **changes.to_dict())
+    measured = found.certainty.log_odds - without.certainty.log_odds
+    said = measured_text(ENGLISH, Removed(*place), found.labels[0], measured, found.of(*place))
+    assert said in shown(app).replace("\\", "")
+    assert signed(measured) in said
+    assert signed(found.of(*place)) in said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({}, {"ablate": [(0, 1)]}, ("encoder", (0, 1))),
+        ({}, {"mute": [(0, 1, 2, 3)]}, ("encoder", (0, 1, 2, 3))),
+        ({"ablate": [(1, 1)]}, {"ablate": [(1, 1), (0, 1)]}, ("encoder", (0, 1))),
+        ({"positions": "none"}, {"positions": "none", "ablate": [(0, 1)]}, ("encoder", (0, 1))),
+        ({}, {}, None),
+        ({}, {"ablate": [(0, 1), (0, 0)]}, None),
+        ({}, {"cut": [(0, 1, 2, 3)]}, None),
+        ({"ablate": [(0, 1)]}, {}, None),
+        ({"ablate": [(0, 1)]}, {"ablate": [(0, 0)]}, None),
+        ({}, {"ablate": [(0, 1)], "positions": "none"}, None),
+    ],
+)
+def test_one_head_or_cell_is_taken_away_if_nothing_else_is_changed(explorer, before, after, expected):
+    runs = (Request("small", TEXT, changes=Changes(**changes)) for changes in (before, after))
+    assert removed(explorer.config, *runs) == expected
+
+
+def test_the_saved_table_has_the_effect_of_each_cell(translator):
+    trace, found = (
+        translator.trace(TEXT, target="a good film"),
+        effects(translator, TEXT, target="a good film"),
+    )
+    table = found.beside(trace.to_frame())
+    place = ["layer", "head", "query", "key"]
+    for kind, (stack, own) in {
+        "encoder": ("encoder", "self"),
+        "decoder": ("decoder", "self"),
+        "cross": ("decoder", "cross"),
+    }.items():
+        rows = table[(table["stack"] == stack) & (table["kind"] == own)]
+        cells = found.cells[kind]
+        assert len(rows) == cells.size
+        assert rows["effect"].tolist() == cells[tuple(rows[place].to_numpy().T)].tolist()
+    assert table.drop(columns="effect").equals(trace.to_frame())
 
 
 @pytest.mark.usefixtures("decoders")
 @pytest.mark.parametrize(("model", "count"), [("translator", 2), ("writer", 1)])
 def test_models_that_write_are_asked_too(engine, model, count):
-    app = open_page(model=model, text="one two three", why="1", lang="zh")
+    app = open_page(model=model, text="one two three", lang="zh")
     [said] = [each.proto.body for each in app.get("html") if 'class="tinted"' in each.proto.body]
     assert said.count("<p ") == count
-    assert "对数几率" in shown(app)
+    assert "对数几率" in said
+
+
+def test_a_text_with_too_many_weights_says_so_and_is_not_explained(engine, monkeypatch):
+    monkeypatch.setattr("transformer_viz.ui.pages.attention.why.MOST_CELLS", 100)
+    app = open_page(model="small", text=TEXT, lang="en")
+    assert "Why? is answered up to 100. Shorten it." in shown(app)
+    assert not [each for each in app.get("html") if 'class="tinted"' in each.proto.body]

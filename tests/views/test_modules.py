@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
 ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
 ENTRIES = (
+    "effects",
     "streamlit",
     "history",
     "goodbye",

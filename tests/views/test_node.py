@@ -167,6 +167,15 @@ def expected(made):
     }
 
 
+def effects_of(trace):
+    """Return an effect of each cell, by kind of attention, that halves hold exactly."""
+    random = np.random.default_rng(3)
+    shapes = {kind: (len(each.layers), *each.layers[0].weights.shape) for kind, each in trace.kinds().items()}
+    return {
+        kind: (random.integers(-64, 65, size=shape) / 64).astype(np.float32) for kind, shape in shapes.items()
+    }
+
+
 def evidence():
     """Return evidence whose numbers say where they stand: layer, head, and which of the five."""
     layer, head = np.arange(2)[:, None], np.arange(3)
@@ -213,6 +222,12 @@ def payloads(tmp_path_factory):
     opening = {"encoder": (1, 2), "cross": (2, 1)}
     (folder / "opening.bin").write_bytes(packed(made["writing"], opening=opening))
     (folder / "evidence.bin").write_bytes(packed(made["masked"], evidence={"encoder": evidence()}))
+    cells = effects_of(made["writing"])
+    (folder / "effects.bin").write_bytes(packed(made["writing"], effects=cells))
+    measured = np.arange(9, dtype=np.float32).reshape(3, 3) - 4
+    (folder / "arrived.bin").write_bytes(views.effects_bytes("this-run", cells, {"cross": measured}))
+    ablated = {"metrics": {"encoder": {"effect": np.arange(6.0).reshape(2, 3)}}}
+    (folder / "sorted-effects.bin").write_bytes(packed(made["masked"], **ablated))
     sides = compared()
     (folder / "compared.bin").write_bytes(compared_payload(compare(*sides), Words("en")))
     found = read_kinds(np.array(NUMBERS), ["a", "b"], signed=True)
@@ -223,6 +238,11 @@ def payloads(tmp_path_factory):
         | {"compared": {"places": ALIGNED, "fields": compared_fields(*sides)}}
     )
     facts["sampling"] = sampled()
+    facts["effects"] = {
+        "cells": {kind: each.tolist() for kind, each in cells.items()},
+        "heads": {kind: each.sum(axis=(2, 3)).tolist() for kind, each in cells.items()},
+    }
+    facts["effects"]["heads"]["measured"] = measured.tolist()
     (folder / "expected.json").write_text(json.dumps(facts))
     return folder
 

@@ -12,12 +12,13 @@ from transformer_viz.pictures.captions import HeadsInText, captions_of, role_nam
 from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import shown_tokens, words_of
 from transformer_viz.pictures.lens import head_metrics
+from transformer_viz.questions.effects.result import Effects
 from transformer_viz.text.byte_level import with_characters
 from transformer_viz.text.kinds import is_continued
 from transformer_viz.text.segmentation import CHINESE, chinese_words
 from transformer_viz.values.attention_arrays import is_causal, rest_of
 from transformer_viz.values.patterns import possible_patterns
-from transformer_viz.values.tensors import Attentions
+from transformer_viz.values.tensors import Attentions, AttentionTrace
 
 NO_ROLE = "\u2013"
 """Shown for the role of a head that a layer does not have."""
@@ -71,6 +72,15 @@ def attentions_shown(
     if sentence_b_start is not None:
         kind = next(iter(shown))
         shown[kind] = _with_sentences(shown[kind], sentence_b_start)
+    return shown
+
+
+def cells_of(effects: Effects) -> dict[str, Attentions]:
+    """Return the effects of cells in the form of attention weights, by kind of attention."""
+    shown = {}
+    for kind, cells in effects.cells.items():
+        layers = [AttentionTrace(None, None, None, None, layer, None, None) for layer in cells]
+        shown[kind] = Attentions(layers, np.ones((1, 1, *cells.shape[2:]), bool), *effects.tokens[kind])
     return shown
 
 

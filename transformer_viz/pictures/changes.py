@@ -19,6 +19,9 @@ MOST_CHIPS = 4
 MASK_FIELDS = ("attention_mask", "target_attention_mask", "cross_attention_mask")
 """Fields of `Changes` with a mask."""
 
+EDGES = ("mute", "cut")
+"""Fields of `Changes` with cells: after the softmax, and before it."""
+
 FOR_ALL = (
     *("scaling", "residual", "positions", "order", "shift"),
     *(*MASK_FIELDS, "padding", "target_padding", "reference"),
@@ -61,9 +64,9 @@ def acts_of(
 
     Returns:
         title: name of the menu. heads: changes of the chosen head, each with its name, its label and the
-        heads ("encoder-3", counted over all layers) that it is made to. edge, no_edge: name of the cut of the
-        chosen cell, and what stands there without one. groups: others, each with a title and choices. chips:
-        each with a text and an act. compare: button with a label and an act.
+        heads ("encoder-3", counted over all layers) that it is made to. edges, no_edge: changes of the chosen
+        cell, each with its name and its label, and what stands there without one. groups: others, each with a
+        title and choices. chips: each with a text and an act. compare: button with a label and an act.
     """
     changes = request.changes
     label, do = (words("change.end"), "end") if before else (words("change.compare"), "compare")
@@ -81,7 +84,10 @@ def acts_of(
                 for pattern in PATTERNS
             ),
         ],
-        "edge": words("change.edge", query="{query}", key="{key}"),
+        "edges": [
+            {"name": name, "label": words(f"change.{name}_edge", query="{query}", key="{key}")}
+            for name in EDGES
+        ],
         "no_edge": words("change.no_edge"),
         "groups": groups_of(words, config, changes, len(trace.tokens)),
         "chips": chips_of(words, config, request, before, trace),
@@ -107,7 +113,7 @@ def acted(config: TransformerConfig, changes: Changes, act: Mapping[str, Any]) -
     Args:
         config: Config of the model.
         changes: Those in force.
-        act: "do" is "head" (toggle: name, kind, layer, head), "edge" (cut: kind, layer, head, query, key),
+        act: "do" is "head" (toggle: name, kind, layer, head), "edge" (name, kind, layer, head, query, key),
             "set" (name, value) or "undo" (name; of heads and edges also value, one of them).
     """
     first = attention_kinds(config)[0]
@@ -120,7 +126,8 @@ def acted(config: TransformerConfig, changes: Changes, act: Mapping[str, Any]) -
         return dataclasses.replace(changes, patterns=others if is_on else (*others, (head, act["name"])))
     if act["do"] == "edge":
         edge = _place(first, act["kind"], act["layer"], act["head"], act["query"], act["key"])
-        return dataclasses.replace(changes, cut=tuple(dict.fromkeys((*changes.cut, edge))))
+        edges = tuple(dict.fromkeys((*getattr(changes, act["name"]), edge)))
+        return dataclasses.replace(changes, **{act["name"]: edges})
     own = getattr(UNCHANGED, act["name"])
     if act["do"] == "set":
         return dataclasses.replace(changes, **{act["name"]: own if act["value"] is None else act["value"]})
@@ -138,11 +145,11 @@ def is_offered(changes: Changes) -> bool:
     """
     return (
         all(_is_place(head, HEAD) for head in changes.ablate)
-        and all(_is_place(edge, EDGE) for edge in changes.cut)
+        and all(_is_place(edge, EDGE) for name in EDGES for edge in getattr(changes, name))
         and all(_is_place(head, HEAD) and name in PATTERNS for head, name in _pairs(changes.patterns))
         and _is_named(ORDER_NAME, changes.order)
         and all(_is_named(MASK_NAME, getattr(changes, name)) for name in MASK_FIELDS)
-        and {"ablate", "cut", "patterns", *FOR_ALL}.issuperset(changes.given)
+        and {"ablate", *EDGES, "patterns", *FOR_ALL}.issuperset(changes.given)
         and isinstance(changes.positions, str | None)
         and changes.reference in ((), OWN)
         and all(type(count) is int and count >= 0 for count in (changes.padding, changes.target_padding))
@@ -256,23 +263,28 @@ def _chips(words, config, changes, trace):
         name = _head_name(words, config, each[0])
         text = words("change.chip.pattern", head=name, pattern=words(f"change.{each[1]}"))
         yield _chip(text, "patterns", each)
-    if len(changes.cut) > MOST_CHIPS:
-        yield _chip(words("change.chip.edges", count=len(changes.cut)), "cut")
-    else:
-        kinds = trace.kinds()
-        for edge in changes.cut:
-            kind, (*head, query, key) = _split(config, edge)
-            sides = kinds[kind].query_tokens, kinds[kind].key_tokens
-            rows, columns = (axis_tokens(trace, tokens) for tokens in sides)
-            inside = query < len(rows) and key < len(columns)
-            pair = {"query": visible(rows[query]), "key": visible(columns[key])} if inside else {}
-            name = _head_name(words, config, (kind, *head))
-            text = words("change.chip.cut", head=name, **(pair or {"query": query + 1, "key": key + 1}))
-            yield _chip(text, "cut", edge)
+    for field in EDGES:
+        edges = getattr(changes, field)
+        if len(edges) > MOST_CHIPS:
+            yield _chip(words(f"change.chip.{field}_edges", count=len(edges)), field)
+            continue
+        for edge in edges:
+            yield _chip(words(f"change.chip.{field}", **_named_edge(words, config, trace, edge)), field, edge)
     for name in FOR_ALL:
         value = getattr(changes, name)
         if value != getattr(UNCHANGED, name) and (name != "reference" or changes.ablate):
             yield _chip(_setting_text(words, name, value), name)
+
+
+def _named_edge(words, config, trace, edge):
+    """Return the names of the head, the query and the key of an edge, by number if the text lacks them."""
+    kind, (*head, query, key) = _split(config, edge)
+    sides = trace.kinds()[kind].query_tokens, trace.kinds()[kind].key_tokens
+    rows, columns = (axis_tokens(trace, tokens) for tokens in sides)
+    inside = query < len(rows) and key < len(columns)
+    pair = {"query": visible(rows[query]), "key": visible(columns[key])} if inside else {}
+    name = _head_name(words, config, (kind, *head))
+    return {"head": name, **(pair or {"query": query + 1, "key": key + 1})}
 
 
 def _setting_text(words, name, value):

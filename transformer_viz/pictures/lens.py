@@ -31,7 +31,7 @@ from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.pictures.vocabulary import preference_texts
-from transformer_viz.questions.effects.result import HeadEffects
+from transformer_viz.questions.effects.result import Effects, HeadEffects
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles, kept_words
 from transformer_viz.values.preferences import Preferences
@@ -55,12 +55,14 @@ class Around(NamedTuple):
         pipeline: The steps of the model, as `pipeline.pipeline_of` returns them; None: not shown.
         vectors_later: Whether the vectors of the step-by-step view are left out until the views ask for
             them: of 36 tokens and 4 × 8 heads, they are five sixths of the payload.
+        asks_why: Whether the effects on the answer follow, as `views.effects_bytes`.
     """
 
     acts: dict[str, Any] | None = None
     lesson: LessonView | None = None
     pipeline: dict[str, Any] | None = None
     vectors_later: bool = False
+    asks_why: bool = False
 
 
 ALONE = Around()
@@ -71,7 +73,7 @@ def payload_of(
     trace: Trace,
     words: Words,
     looks: Collection[str] = (),
-    effects: HeadEffects | None = None,
+    effects: HeadEffects | Effects | None = None,
     projected: Mapping[str, np.ndarray | None] | None = None,
     head_roles: HeadRoles | None = None,
     preferences: tuple[Preferences, ...] = (),
@@ -83,7 +85,8 @@ def payload_of(
         trace: The trace to show.
         words: Sentences of the visitor's language.
         looks: Transformations to apply: names in `LOOKS`.
-        effects: Effect of ablating each head, as `head_effects` returns it; None: unknown.
+        effects: Effect of ablating each head, as `head_effects` returns it, or of each cell, as `effects`
+            does; None: unknown. Of merged, dropped or averaged cells none is shown.
         projected: Kind of attention -> result of `projected_contexts`; None: unknown.
         head_roles: What the model's heads usually do; None: unknown. The views open on the head with the
             strongest evidence. After a transformation, which changes the matrices, and of a text much longer
@@ -96,16 +99,17 @@ def payload_of(
         labels["too_long"] = words("steps.changed")
     elif measured := _nearest(head_roles, trace):
         labels["evidence"] = evidence_title(words, measured)
-    acts, lesson, pipeline, vectors_later = around
+    acts, lesson, pipeline, vectors_later, asks_why = around
+    run = views.run_of(trace) if asks_why and not looks else None
     shown = described(
         trace, words, looks, effects, None if vectors_later else projected or {}, head_roles, preferences
     )
     if lesson is None:
-        return views.payload_bytes(trace.model, shown, labels, acts=acts, pipeline=pipeline)
+        return views.payload_bytes(trace.model, shown, labels, acts=acts, pipeline=pipeline, run=run)
     if lesson.row is not None and not looks:
         shown[lesson.kind] = _covered(shown[lesson.kind], lesson, lesson.row)
     around_views = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header()}
-    return views.payload_bytes(trace.model, shown, labels, **around_views)
+    return views.payload_bytes(trace.model, shown, labels, **around_views, run=run)
 
 
 def _covered(payload, lesson, row):
@@ -145,7 +149,7 @@ def described(
     trace: Trace,
     words: Words,
     looks: Collection[str] = (),
-    effects: HeadEffects | None = None,
+    effects: HeadEffects | Effects | None = None,
     projected: Mapping[str, np.ndarray | None] | None = MappingProxyType({}),
     head_roles: HeadRoles | None = None,
     preferences: tuple[Preferences, ...] = (),
@@ -154,7 +158,7 @@ def described(
 
     Arguments as for `payload_of`; without `projected`, the vectors are left out.
     """
-    if set(looks) & set(ONE_HEAD):
+    if set(looks) & set(ONE_HEAD) or (looks and isinstance(effects, Effects)):
         effects = None
     measured = None if looks else _nearest(head_roles, trace)
     preferred = [] if looks else preference_texts(words, preferences)
@@ -165,11 +169,12 @@ def described(
         heads = HeadsInText(kind, look.whole, possible[kind], typical)
         usual = measured and measured.usual(kind)
         named = heads.roles if usual is None else usual
-        said = None if effects is None else effect_texts(words, trace, effects, kind)
+        ablated = isinstance(effects, HeadEffects)
+        said = effect_texts(words, trace, effects, kind) if ablated else None
         texts = measured and measured.tokens
         captions = captions_of(words, heads, look.keys, usual, said, () if shown else preferred, texts)
         metrics = head_metrics(kind, look.whole) | {"role": role_order(named)}
-        if effects is not None:
+        if ablated:
             metrics["effect"] = effects.log_odds[kind]
         shown[kind] = views.AttentionPayload(
             look.found,
@@ -189,11 +194,29 @@ def described(
             ),
             evidence=evidence_of(words, heads, measured),
             shares=None if usual is None else share_texts(usual),
-            opening=heads.clearest if head_roles is None else head_roles.opening(kind),
+            opening=_opening(heads, effects, head_roles, kind),
             has_edges=not looks,
             cap=None if trace.values.score_cap is None else float(trace.values.score_cap),
+            **_effects_of(effects, kind),
         )
     return shown
+
+
+def _opening(heads, effects, head_roles, kind):
+    """Return the head that is shown first: the one that does most to the answer, else the clearest."""
+    if isinstance(effects, Effects):
+        found = effects.heads[kind]
+        layer, head = divmod(int(np.abs(found).argmax()), found.shape[1])
+        return layer, head
+    return heads.clearest if head_roles is None else head_roles.opening(kind)
+
+
+def _effects_of(effects, kind):
+    """Return the fields of `AttentionPayload` with the effects of cells and heads."""
+    if not isinstance(effects, Effects):
+        return {}
+    ablated = effects.ablated
+    return {"effects": effects.cells[kind], "ablated": None if ablated is None else ablated[kind]}
 
 
 def _nearest(head_roles, trace):

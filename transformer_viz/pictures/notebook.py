@@ -14,11 +14,12 @@ import numpy as np
 
 from transformer_viz.language import Problem, Words, joined, sentence_of
 from transformer_viz.pictures import views
-from transformer_viz.pictures.arrays import attentions_shown, labels_of
+from transformer_viz.pictures.arrays import attentions_shown, cells_of, labels_of
 from transformer_viz.pictures.compared import compared_attentions
 from transformer_viz.pictures.lens import described
 from transformer_viz.pictures.opened import Opened, numbers_of
-from transformer_viz.questions.effects.result import HeadEffects
+from transformer_viz.questions.effects.result import Effects, HeadEffects
+from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.attention_arrays import read_kinds
 from transformer_viz.values.comparison import Comparison
 from transformer_viz.values.head_roles import HeadRoles
@@ -213,13 +214,14 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
     view: str = "all",
     name: str = "",
     language: str = "en",
-    effects: HeadEffects | None = None,
+    effects: HeadEffects | Effects | None = None,
     head_roles: HeadRoles | None = None,
     html_action: str = "return",
 ) -> Page:
     """Return a page with all attention views, as in the app.
 
-    It shows a trace, two traces that are compared, or attention weights that any program has computed:
+    It shows a trace, two traces that are compared, the effects of all cells on an answer, or attention
+    weights that any program has computed:
 
         output = model(**inputs, output_attentions=True)  # transformers, with attn_implementation="eager"
         tv.show(output, tokenizer.convert_ids_to_tokens(inputs.input_ids[0]))
@@ -232,7 +234,8 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
     `cross` and `target_tokens`.
 
     Args:
-        attention: A trace, as `Explorer.trace` returns it; a comparison, as `compare` does; an output of
+        attention: A trace, as `Explorer.trace` returns it; a comparison, as `compare` does; effects, as
+            `effects` does; an output of
             `transformers`, also of `generate()`; or weights of self-attention: for each layer an array of
             NumPy, PyTorch, TensorFlow or JAX, (head, query, key), also with a batch axis of 1 in front; one
             such layer, or one matrix (query, key); the steps of `generate()`; or a mapping from names to
@@ -259,7 +262,9 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
         view: The view that is shown first: "all", "grid", "matrix", "lines" or "steps".
         name: Name of the model, for the title; of a trace it is known.
         language: "en" or "zh".
-        effects: Result of `head_effects`, shown in the captions and to sort heads by; None: unknown.
+        effects: Result of `head_effects`, shown in the captions and to sort heads by; or of `effects`, shown
+            as bars under the heads and as what each cell does, and opened on the head that does most. None:
+            unknown.
         head_roles: What the model's heads usually do, `explorer.head_roles`; None: unknown.
         html_action: As in BertViz, "view" or "return". The page is returned in any case, with its HTML as
             `html` and `data`; a notebook shows it if it is the last expression of a cell.
@@ -291,6 +296,12 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
         _refuse(of_arrays | of_traces, "show.comparison")
         model, title = attention.b.model, _title(attention)
         kinds, labels = compared_attentions(attention, words), words.under("lens")
+    elif isinstance(attention, Effects):
+        _refuse(of_arrays | of_traces | {"name": None}, "show.effects")
+        answer = words("list.comma").join(map(visible, attention.labels))
+        model, title, labels = name, words("why.title", answer=answer), labels_of(words, signed=True)
+        labels["values"] = labels["values"] | {"weights": words("lens.values.effects")}
+        kinds = attentions_shown(cells_of(attention), words, signed=True)
     else:
         _refuse(of_traces, "show.arrays")
         found = read_kinds(attention, tokens, **read)

@@ -1,14 +1,14 @@
 """Why an answer: its words in the colour of what each does, and a line with the strongest."""
 
 import html
+import math
 from collections.abc import Callable
-from typing import NamedTuple
-
-import pandas as pd
+from typing import Any, NamedTuple
 
 from transformer_viz.analysis.patterns import is_punctuation
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import signed
+from transformer_viz.questions.effects.removed import Removed
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.text.tokenizer import visible
 
@@ -71,30 +71,47 @@ def why_text(words: Words, effects: Effects, answer: str, escaped: Callable[[str
     return words(f"why.{given}", **facts, reasons=sides["for"], objections=sides["against"])
 
 
-def tinted(words: Words, effects: Effects, text: str, side: str = "text") -> str:
+def measured_text(words: Words, removed: Removed, answer: str, measured: float, estimated: float) -> str:
+    """Return what an answer loses without a head or a cell, in a sentence: as measured, and as estimated.
+
+    Args:
+        words: Sentences of the visitor's language.
+        removed: The head or the cell.
+        answer: Name of the answer.
+        measured: Log-odds that it loses.
+        estimated: Those that the effect foretold.
+    """
+    layer, head, *cell = removed.place
+    facts = {"answer": answer, "measured": signed(measured), "estimated": signed(estimated)}
+    name = words("heads.title", layer=layer + 1, head=head + 1)
+    return words(f"why.measured.{'cell' if cell else 'head'}", head=name, **facts)
+
+
+def tinted(words: Words, effects: Effects, text: str, unit: str, side: str = "text") -> str:
     """Return a text as HTML, each word in the colour of its effect, with its value as a tip.
 
     Args:
         words: Sentences of the visitor's language.
         effects: Effects on the answer.
         text: The text, into which the words' places point.
+        unit: What the values are, for the tip of the whole text.
         side: "text" or "target".
     """
-    rows = effects.words[effects.words["side"] == side]
-    largest = max(rows["value"].abs().max(), LEAST)
-    full, parts, last = min(largest, DARKEST) if pd.notna(largest) else DARKEST, [], 0
+    rows: Any = effects.words[effects.words["side"] == side]
+    sizes: list[float] = [abs(value) for value in rows["value"].tolist() if not math.isnan(value)]
+    full, parts, last = min(max([LEAST, *sizes]), DARKEST), [], 0
     for row in rows.to_dict("records"):
         parts.append(html.escape(visible(text[last : row["start"]])))
         parts.append(_word(words, row, full))
         last = row["end"]
     parts.append(html.escape(visible(text[last:])))
-    return f'<p class="tinted" dir="auto">{"".join(parts)}</p>'
+    return f'<p class="tinted" dir="auto" title="{html.escape(unit, quote=True)}">{"".join(parts)}</p>'
 
 
 def _word(words, row, full):
     """Return one word as HTML."""
     shown = html.escape(visible(row["word"]))
-    if pd.isna(row["value"]):
+    if math.isnan(row["value"]):
         return f"<span>{shown}</span>"
     share = min(abs(row["value"]) / full, 1.0)
     side, value = "against" if row["value"] < 0 else "for", signed(row["value"])

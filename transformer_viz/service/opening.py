@@ -1,17 +1,18 @@
-"""The answer that the app opens with, kept on disk: it stands while a new server still loads Keras.
+"""The answer that the app opens with, and why, kept on disk: both stand while a new server loads Keras.
 
 It holds only as long as neither the model nor the code of this package has changed. For the first
-start of all, one is shipped beside the models; a test compares it with what they compute.
+start of all, they are shipped beside the models; a test compares them with what these compute.
 """
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
 import os
 from pathlib import Path
 
 from transformer_viz import store
+from transformer_viz.questions.effects.request import EffectsRequest
+from transformer_viz.questions.effects.result import Effects
 from transformer_viz.store.places import PACKAGE, app_folder, cache_folder
 from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.request import Request
@@ -21,31 +22,32 @@ from transformer_viz.values.version import __version__
 MAX_BYTES = 32 * 2**20
 """Size of a trace in bytes from which on it is not kept."""
 
-PATTERN = "opening-*.npz"
-"""Names of the files; only the last answer is kept."""
+NAMES = {Request: "opening", EffectsRequest: "effects"}
+"""What is asked -> how the names of its files begin; only the last answer to each is kept."""
 
 
-def kept_answer(request: Request) -> Trace | None:
+def kept_answer(request: Request | EffectsRequest) -> Trace | Effects | None:
     """Return the answer that an earlier server kept, or the shipped one; None: there is none that holds."""
+    kind = Trace if isinstance(request, Request) else Effects
     for path in (_path, shipped_path):
         with contextlib.suppress(OSError, ValueError):
-            return Trace.load(path(request))
+            return kind.load(path(request))
     return None
 
 
-def keep_answer(request: Request, trace: Trace) -> None:
+def keep_answer(request: Request | EffectsRequest, answer: Trace | Effects) -> None:
     """Keep an answer for later servers, in place of the former one; a folder that cannot be written to keeps
     none.
     """
-    if trace.nbytes > MAX_BYTES or not is_whole(trace):
+    if answer.nbytes > MAX_BYTES or (isinstance(answer, Trace) and not is_whole(answer)):
         return
     with contextlib.suppress(OSError):
         path = _path(request)
         path.parent.mkdir(parents=True, exist_ok=True)
-        former = {*path.parent.glob(PATTERN)} - {path}
+        former = {*path.parent.glob(f"{NAMES[type(request)]}-*.npz")} - {path}
         temporary = path.with_suffix(f".{os.getpid()}")
         try:
-            trace.save(temporary)
+            answer.save(temporary)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -53,21 +55,23 @@ def keep_answer(request: Request, trace: Trace) -> None:
             each.unlink(missing_ok=True)
 
 
-def shipped_path(request: Request) -> Path:
+def shipped_path(request: Request | EffectsRequest) -> Path:
     """Return the file beside the shipped models of a request to a model of these parameters.
 
     Raises:
         ModelError: If there is no such model.
     """
-    facts = store.read_hash(request.model), dataclasses.replace(request, model="").to_json()
-    name = f"opening-{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}.npz"
+    facts = store.read_hash(request.model), request.of_model("").to_json()
+    name = f"{NAMES[type(request)]}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}.npz"
     return app_folder() / "models" / name
 
 
-def _path(request: Request) -> Path:
+def _path(request: Request | EffectsRequest) -> Path:
     """Return the file of a request to this model, as computed by this code."""
     facts = (request.to_json(), store.stamp(request.model), __version__, _code())
-    return cache_folder() / f"opening-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.npz"
+    return (
+        cache_folder() / f"{NAMES[type(request)]}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.npz"
+    )
 
 
 @functools.cache

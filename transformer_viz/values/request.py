@@ -235,6 +235,10 @@ class Request:
         """Return a copy with further changes."""
         return dataclasses.replace(self, changes=dataclasses.replace(self.changes, **changes))
 
+    def of_model(self, model: str) -> Self:
+        """Return the same request to another model."""
+        return dataclasses.replace(self, model=model)
+
     def to_json(self) -> str:
         """Return the request as JSON, without default values.
 

@@ -12,6 +12,12 @@ DIVERGING = {
 }
 """Theme -> diverging colour scale."""
 
+EFFECTS = {
+    "light": [[0, "#8a5a16"], [0.25, "#dcc097"], [0.5, "#f8f8f8"], [0.75, "#83c3bb"], [1, "#0b6f65"]],
+    "dark": [[0, "#e0a458"], [0.25, "#71522a"], [0.5, "#1b202b"], [0.75, "#2a7f76"], [1, "#5fd6c6"]],
+}
+"""Theme -> diverging colour scale from what speaks against an answer to what speaks for it."""
+
 BACKGROUND = {"light": "#ffffff", "dark": "#0f131b"}
 """Page background, as in `.streamlit/config.toml`."""
 

@@ -3,8 +3,10 @@
 import { headsByRole, layerNumber, placeOf } from "./order.js";
 import { fill } from "./text.js";
 
-/** @import {Attention, Words} from "./payload.js" */
+/** @import {Attention, Value, Words} from "./payload.js" */
 /** @import {Selection} from "./selection.js" */
+
+const GOOD = 0.8; // rank correlation of estimates with measurements below which a layer's are rough
 
 /** @typedef {{count: number, of: number}} Count Lines drawn, of those above the threshold. */
 
@@ -56,7 +58,7 @@ export function titlesOf(selection, words, { count, of }) {
   return {
     grid: fill(words.grid_title, { layers, heads }) + role,
     before: words.side_a,
-    matrix: attention.isCompared ? words.side_b : `${headTitle(attention, state)} · ${words.values[state.value]}`,
+    matrix: attention.isCompared ? words.side_b : `${headTitle(attention, state)} · ${words.values[selection.value()]}`,
     change: words.side_change,
     lines: linesTitle(attention, state, words) + some,
     steps: "",
@@ -96,13 +98,46 @@ function numbersOf(attention, shown) {
  * @param {number} query
  * @param {number} key
  */
-export function cellText({ attention, state }, words, query, key) {
-  const { layer, head, value } = state;
+export function cellText(selection, words, query, key) {
+  const { attention, state } = selection;
+  const { layer, head } = state;
   const tokens = { query: attention.queryTokens[query], key: attention.keyTokens[key] };
   if (attention.isCompared) return fill(words.compared_cell, { ...tokens, ...comparedAt(attention, state, query, key) });
   const pair = fill(attention.allowed(layer, head, query, key) ? words.cell : words.masked_cell, tokens);
-  const number = attention.field(layer, head, value).data[query * attention.keys + key];
-  return Number.isNaN(number) ? pair : `${pair} ${words.values[value]} ${number.toPrecision(4)}`;
+  /** @type {Value[]} */
+  const values = attention.effects()?.cells ? ["weights", "effects"] : [];
+  const shown = [...new Set([selection.value(), ...values])].map((value) => {
+    const number = attention.field(layer, head, value).data[query * attention.keys + key];
+    return Number.isNaN(number) ? "" : `${words.values[value]} ${number.toPrecision(value === "effects" ? 2 : 4)}`;
+  });
+  return [pair, shown.filter(Boolean).join(", ")].filter(Boolean).join(" ");
+}
+
+/**
+ * Return what the selected head does to the answer, as a text; "" if that is unknown.
+ *
+ * @param {Selection} selection
+ * @param {Words} words
+ */
+export function effectOfHead({ attention, state }, words) {
+  const effects = attention.effects();
+  const effect = effects?.heads[state.layer * attention.heads + state.head] ?? null;
+  if (effect === null) return "";
+  const agreement = effects?.agreements?.[state.layer] ?? 1;
+  const estimated = agreement < GOOD ? words.rough_effect : words.estimated_effect;
+  const facts = { effect: signedText(effect), agreement: agreement.toFixed(2) };
+  return fill(effects?.isMeasured ? words.measured_effect : estimated, facts);
+}
+
+/**
+ * Return an effect with its sign, to one decimal from 1 on, below with two significant digits, as `signed` in effects.py.
+ *
+ * @param {number} effect
+ */
+export function signedText(effect) {
+  const size = Math.abs(effect);
+  const digits = size >= 1 ? size.toFixed(1) : size >= 0.1 ? size.toFixed(2) : String(Number(size.toPrecision(2)));
+  return `${effect < 0 ? "−" : "+"}${digits}`;
 }
 
 /**

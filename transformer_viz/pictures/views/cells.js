@@ -22,6 +22,7 @@ const LARGEST = 18; // pixels of its digits
 const LEAST_SHARE = 0.045; // smaller ones are not written
 const LEAST_POINT = 0.005; // of a difference, the same
 const BOLD = 0.3; // from this share on
+const LEAST_EFFECT = 0.25; // as a share of the largest one: smaller ones are not written
 
 /**
  * Draw the cells in view.
@@ -119,12 +120,13 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
 }
 
 /**
- * Write shares into their cells as percentages, and differences with their sign, if there is room.
+ * Write shares into their cells as percentages, differences and effects with their sign, if there is room.
  *
  * @param {Pen} pen
  * @param {Drawing} drawing
  */
 export function drawShares(pen, { scene, at, part, theme }) {
+  const least = scene.numbers ? LEAST_EFFECT * scene.scale.limit : scene.scale.signed ? LEAST_POINT : LEAST_SHARE;
   const { ramp, limit, signed } = scene.scale;
   const [across, down] = [at.across / part.columns, at.down / part.rows];
   const size = scene.projected ? "projected" : "usual";
@@ -134,15 +136,21 @@ export function drawShares(pen, { scene, at, part, theme }) {
   for (let row = Math.ceil(part.row - 0.5); row < Math.min(scene.rows.length, part.row + part.rows - 0.5); row++) {
     for (let column = Math.ceil(part.column - 0.5); column < Math.min(scene.columns.length, part.column + part.columns - 0.5); column++) {
       const value = valueAt(scene, row, column);
-      if (!(Math.abs(value) >= (signed ? LEAST_POINT : LEAST_SHARE))) continue;
+      if (!(Math.abs(value) >= least)) continue;
       pen.font = `${Math.abs(value) >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
-      const [isHatched, percent] = [scene.hatched?.(row, column), String(Math.round(100 * value)).replace("-", "−")];
+      const [isHatched, written] = [scene.hatched?.(row, column), scene.numbers ? numberText(value) : percentText(value)];
       pen.fillStyle = isHatched ? theme.text : inkOn(ramp[entry(value, limit, signed)]);
       const [x, y] = middleOf(at, part, { row, column });
-      pen.fillText(signed && value > 0 && !isHatched ? `+${percent}` : percent, x, y + 1);
+      pen.fillText(signed && value > 0 && !isHatched ? `+${written}` : written, x, y + 1);
     }
   }
 }
+
+/** Return a share as a percentage. @param {number} share */
+const percentText = (share) => String(Math.round(100 * share)).replace("-", "−");
+
+/** Return a number with two digits after the point, from 1 on with one. @param {number} number */
+const numberText = (number) => number.toFixed(Math.abs(number) < 0.995 ? 2 : 1).replace(/^(-?)0\./, "$1.").replace("-", "−");
 
 /**
  * Draw the colour scale below the cells, as wide as they are, with its numbers.

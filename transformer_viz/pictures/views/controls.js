@@ -26,6 +26,7 @@ import { fill } from "./text.js";
  * @property {(kind: FileKind) => void} download
  * @property {() => OtherFile[]} files More files that the page around the lens offers.
  * @property {() => Acts | undefined} acts What can be changed in the run.
+ * @property {() => boolean} asksWhy Whether the effects on the answer are known, or follow.
  * @property {(act: Act) => void} act
  */
 
@@ -47,8 +48,9 @@ export class Controls {
     this.view = menuOf("view");
     this.change = menuOf("change");
     this.compare = element("div", { className: "compare" });
+    this.asks = element("div", { className: "buttons asks" });
     this.files = menuOf("export");
-    const parts = [this.chips, this.compare, this.change.element, this.view.element, this.files.element];
+    const parts = [this.chips, this.compare, this.change.element, this.asks, this.view.element, this.files.element];
     this.top = element("div", { className: "menus" }, ...parts);
     this.bar = element("div", { className: "bar" });
     this.files.element.firstElementChild?.addEventListener("click", () => this.offerFiles());
@@ -57,12 +59,13 @@ export class Controls {
   /** Show the controls of the selected view, without taking the focus from them. */
   update() {
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
-    const parts = [this.view.body, this.change.body, this.compare, this.bar];
+    const parts = [this.view.body, this.change.body, this.compare, this.asks, this.bar];
     const focused = active instanceof HTMLElement && parts.some((part) => part.contains(active)) ? active.dataset.key : null;
     const pressed = [...this.chips.children].findIndex((each) => each === active);
     this.view.body.replaceChildren(...this.general(), ...this.ofMatrix(), ...this.ofLines());
     this.bar.replaceChildren(...this.ofView());
     this.chips.replaceChildren(...[...this.acted(), ...this.changes()].map(([text, undo]) => chip(text, undo)));
+    this.asks.replaceChildren(...this.ofAnswer());
     this.offerActs();
     const next = focused && parts.map((part) => part.querySelector(`[data-key="${focused}"]`)).find(Boolean);
     if (next instanceof HTMLElement) next.focus();
@@ -92,6 +95,20 @@ export class Controls {
     return [view, size, group(words.lines_of, button(words.all_heads, "head-all", press, { pressed: every }))];
   }
 
+  /** Return the choice of what the matrix and the lines show: where a head looks, or what that does to the answer. */
+  ofAnswer() {
+    const { selection, words } = this.of();
+    const { attention, state } = selection;
+    if (!this.host.asksWhy() || !["all", "matrix", "lines"].includes(state.view)) return [];
+    const isEffect = selection.value() === "effects";
+    const choose = (/** @type {State["value"]} */ value) => () => this.host.select({ value });
+    const looks = button(words.looks, "looks", choose("weights"), { pressed: !isEffect });
+    const does = button(words.does, "does", choose("effects"), { pressed: isEffect });
+    does.disabled = !attention.effects()?.cells;
+    does.title = words.does_help;
+    return [looks, does];
+  }
+
   /** Return what is changed in the run, each with the way back. @returns {[text: string, undo: () => void][]} */
   acted() {
     return (this.host.acts()?.chips ?? []).map(({ text, act }) => [text, () => this.host.act(act)]);
@@ -114,7 +131,7 @@ export class Controls {
     this.compare.replaceChildren(button(label, "compare", () => this.host.act(act), {}));
     this.change.body.replaceChildren(
       group(acts.this_head, element("div", { className: "buttons" }, ...this.ofHead(acts))),
-      ...(this.host.selection.attention.hasEdges ? [this.edge(acts)] : []),
+      ...(this.host.selection.attention.hasEdges ? [this.edges(acts)] : []),
       ...acts.groups.map(({ title, choices }) => {
         const made = choices.map((each, i) =>
           button(each.label, `act-${title}-${i}`, () => this.choose(each.act), { pressed: each.pressed }),
@@ -134,8 +151,8 @@ export class Controls {
     });
   }
 
-  /** Return the button that cuts the edge of the pinned cell, or what to do to have one. @param {Acts} acts */
-  edge({ edge, no_edge: none }) {
+  /** Return the buttons that take the pinned cell away, or what to do to have them. @param {Acts} acts */
+  edges({ edges, no_edge: none }) {
     const { attention, state } = this.host.selection;
     const { query, key } = state.pinned;
     if (query === null || key === null) return element("span", { className: "hint", textContent: none });
@@ -143,8 +160,11 @@ export class Controls {
     const place = { query: places[0]?.[query][1] ?? query, key: places[1]?.[key][1] ?? key };
     if (place.query < 0 || place.key < 0) return element("span", { className: "hint", textContent: none });
     const { kind, layer, head } = state;
-    const text = fill(edge, { query: attention.queryTokens[query], key: attention.keyTokens[key] });
-    return button(text, "cut", () => this.choose({ do: "edge", kind, layer, head, ...place }), {});
+    const tokens = { query: attention.queryTokens[query], key: attention.keyTokens[key] };
+    const made = edges.map(({ name, label }) => {
+      return button(fill(label, tokens), name, () => this.choose({ do: "edge", name, kind, layer, head, ...place }), {});
+    });
+    return element("div", { className: "buttons" }, ...made);
   }
 
   /** Return whether lines are shown; two runs are compared as matrices. */
@@ -164,7 +184,7 @@ export class Controls {
     /** @type {[boolean, string, () => void][]} */
     const all = [
       [state.view !== "all", words.views[state.view], back({ view: "all" })],
-      [hasMatrix && state.value !== "weights", words.values[state.value], back({ value: "weights" })],
+      [hasMatrix && !["weights", "effects"].includes(state.value), words.values[state.value], back({ value: "weights" })],
       [hasMatrix && state.scale === "one" && state.value === "weights", words.scale_one, back({ scale: "head" })],
       [hasLines && state.threshold !== null, `${words.values.weights} ≥ ${selection.threshold()}`, back({ threshold: null })],
       [hasLines && state.sentences !== "every", pairName(state.sentences, words), back({ sentences: "every" })],
@@ -180,7 +200,8 @@ export class Controls {
     const { selection, words } = this.of();
     const { attention, state } = selection;
     if (!["all", "matrix"].includes(state.view)) return [];
-    const values = attention.hasScores ? VALUES : [state.value];
+    const own = VALUES.filter((name) => name !== "effects" || this.host.asksWhy());
+    const values = attention.hasScores ? own : [state.value];
     const value = this.menu("value", values.map((name) => [name, words.values[name]]));
     if (attention.lacking) value.append(element("p", { className: "lacking", textContent: words[attention.lacking] }));
     if (state.value !== "weights") return [value];

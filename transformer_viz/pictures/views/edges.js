@@ -34,7 +34,9 @@ export function eachEdge(selection, head, visit) {
   const least = Math.max(selection.threshold(), LEAST_WEIGHT);
   const { query, key } = selection.focus();
   const passes = selection.passes();
-  const field = state.value === "norms" || attention.areNumbers ? attention.field(state.layer, head, state.value) : null;
+  const value = selection.value();
+  const isField = value === "norms" || value === "effects" || attention.areNumbers;
+  const field = isField ? attention.field(state.layer, head, value) : null;
   const bits = attention.bits(state.layer, head);
   const enough = halfBits(least);
   const top = field ? field.largest || 1 : 1;

@@ -62,7 +62,8 @@ export function evidenceOf(measured, role, words) {
     const mark = element("span", { className: hasMean || key !== "here" ? `mark ${key}` : "mark mean" });
     legend.append(element("span", {}, mark, words[key]));
   }
-  return [element("h3", { textContent: evidenceTitle(measured, words) }), element("table", {}, body), legend];
+  const title = element("summary", {}, element("h3", { textContent: evidenceTitle(measured, words) }));
+  return [title, element("table", {}, body), legend];
 }
 
 /** @param {Measured} measure */

@@ -1,5 +1,6 @@
 // One head of a lens as a matrix.
 
+import { signedText } from "./captions.js";
 import { weightLimit } from "./colour.js";
 import { PIXELS } from "./text.js";
 
@@ -23,12 +24,15 @@ const MARGINS = 2; // rows that the labels of the columns and the scale take
  * @param {Value} [value] What it shows.
  * @returns {Scene}
  */
-export function sceneOf({ attention, state }, words, { ramps }, tall, value = state.value) {
+export function sceneOf(selection, words, { ramps }, tall, value = selection.value()) {
+  const { attention, state } = selection;
   const { data, largest, signed } = attention.field(state.layer, state.head, value);
   const isWeight = (value === "weights" || value === "before") && !attention.areNumbers;
   const limit = isWeight ? limitOf(attention, state) : value === "change" ? Math.max(largest, LEAST_CHANGE) : largest;
   const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
-  const ticks = value === "change" ? pointsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
+  const ends = value === "effects" ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
+  const ticks = value === "change" ? pointsOf(limit, words) : ends;
+  const diverging = value === "effects" ? ramps.effects : ramps.diverging;
   return {
     key: `${attention.kind}/${attention.queries}/${attention.keys}`,
     rows: attention.queryTokens,
@@ -38,11 +42,12 @@ export function sceneOf({ attention, state }, words, { ramps }, tall, value = st
     rowTitle: attention.queryTitle,
     columnTitle: words.key,
     values: data,
-    scale: { ramp: signed ? ramps.diverging : ramps.sequential, limit, signed, ticks },
+    scale: { ramp: signed ? diverging : ramps.sequential, limit, signed, ticks },
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
     written: isWeight || value === "change",
+    numbers: value === "effects",
     hatched: hatchedOf(attention, state, value),
     covered: coveredOf(attention, state, words),
     projected: state.projected || attention.isCompared,
@@ -59,6 +64,9 @@ function pointsOf(limit, words) {
   const points = limit >= 0.1 ? String(Math.round(100 * limit)) : (100 * limit).toPrecision(2);
   return [`−${points}`, "0", `+${points} ${words.values.change}`];
 }
+
+/** Return the ends of the scale of effects. @param {number} limit @param {Words} words */
+const effectsOf = (limit, words) => [signedText(-limit), "0", `${signedText(limit)} ${words.values.effects}`];
 
 /**
  * Return the row that is to be predicted, with what is written on it; undefined: none of this head.

@@ -1,7 +1,7 @@
 // The button of a head: its thumbnail, its role, and the switch that turns the head off. It stays when the run changes.
 
 import { button } from "./buttons.js";
-import { figureText, headTitle } from "./captions.js";
+import { figureText, headTitle, signedText } from "./captions.js";
 import { element } from "./element.js";
 import { placeOf } from "./order.js";
 import { fill } from "./text.js";
@@ -17,6 +17,7 @@ import { canvasOf } from "./thumbnails.js";
  * @typedef {object} Form
  * @property {boolean} named Whether the role of the head stands under it.
  * @property {boolean} switched Whether the head can be switched off.
+ * @property {boolean} barred Whether a bar under it says what it does to the answer.
  */
 
 /**
@@ -33,7 +34,7 @@ const POWER = "M8 1.8v5.4M4.3 4.2a5.2 5.2 0 1 0 7.4 0"; // the sign of a switch,
 
 export class HeadButton {
   /** @param {string} kind @param {number} number @param {Form} form @param {HeadButtonHost} host */
-  constructor(kind, number, { named, switched }, host) {
+  constructor(kind, number, { named, switched, barred }, host) {
     this.kind = kind;
     this.number = number;
     this.host = host;
@@ -44,7 +45,8 @@ export class HeadButton {
     this.share = element("span", { className: "share" });
     const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) => host.press(shiftKey || ctrlKey || metaKey);
     this.button = button("", `${kind}-${number}`, press, { className: "head", pressed: false });
-    this.button.append(this.picture, ...(named ? [this.role, " ", this.share] : []));
+    this.bar = barred ? element("span", { className: "bar" }, element("i", {})) : null;
+    this.button.append(this.picture, ...(this.bar ? [this.bar] : []), ...(named ? [this.role, " ", this.share] : []));
     for (const event of ["pointerenter", "focus"]) this.button.addEventListener(event, () => host.hover(this.shown));
     for (const event of ["pointerleave", "blur"]) this.button.addEventListener(event, () => host.hover(null));
     this.power = switched ? this.switch() : null;
@@ -59,11 +61,11 @@ export class HeadButton {
    * @param {boolean} isOff Whether it is switched off.
    */
   show(attention, { heads: colours }, isOff) {
-    const { roles, shares, figures } = attention;
+    const { roles, shares } = attention;
     const place = placeOf(attention, this.number);
     this.picture.style.aspectRatio = String(1 / shapeOf(attention));
     this.button.style.setProperty("--head", colours[place.head % colours.length]);
-    const effect = figures.effect ? figureText(attention, "effect", this.number) : "";
+    const effect = attention.isMeasured ? figureText(attention, "effect", this.number) : "";
     const share = effect || (shares?.[this.number] ?? "");
     this.role.textContent = roles[this.number];
     this.share.textContent = share || "\u00a0";
@@ -74,6 +76,20 @@ export class HeadButton {
     this.power.ariaPressed = String(isOff);
     this.power.title = fill(isOff ? onWord : offWord, { head: headTitle(attention, place) });
     this.power.ariaLabel = this.power.title;
+  }
+
+  /**
+   * Show what the head does to the answer.
+   *
+   * @param {number | null} effect Null: unknown.
+   * @param {number} largest Of any head.
+   */
+  measure(effect, largest) {
+    if (!this.bar) return;
+    const share = effect === null || !largest ? 0 : effect / largest;
+    this.bar.classList.toggle("against", share < 0);
+    this.bar.style.setProperty("--share", String(Math.abs(share)));
+    if (effect !== null) this.button.ariaLabel += ` · ${this.host.words().sorts.effect} ${signedText(effect)}`;
   }
 
   /** Show the thumbnail of the head. @param {Attention} attention @param {ImageData} thumbnail */

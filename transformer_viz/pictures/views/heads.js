@@ -24,6 +24,7 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {() => Look} look
  * @property {(choice: Partial<State>) => void} select
  * @property {(head: Hovered | null) => void} hover
+ * @property {() => boolean} [asksWhy] Whether the effects on the answer are known, or follow.
  * @property {() => string[] | null} [off] Returns the heads that are switched off, as "kind-number"; null: none can be.
  * @property {(kind: string, layer: number, head: number) => void} [toggle] Switches a head off, or on again.
  */
@@ -38,6 +39,8 @@ import { thumbnailsOf } from "./thumbnails.js";
  * @property {boolean} named Whether the role of a head stands under its thumbnail.
  */
 
+/** Room that a head needs beside its thumbnail. @typedef {{texts: number, bar: number}} Room */
+
 const FEW = 4; // heads that always stand in one row
 const MANY = 16; // heads that may need more than two rows
 const MOST_SIDE = 84;
@@ -48,6 +51,7 @@ const LAYER = 20; // height of the number of a layer
 const USABLE = 24; // width of a thumbnail that can still be pressed
 const LEAST_SIDE = 44; // width of a thumbnail that shows enough
 const TEXTS = { usual: 36, projected: 50 }; // height of the role and its share
+const BAR = 7; // height of the bar under a thumbnail, with the room above it
 const WITH_NAME = { usual: 56, projected: 76 }; // width of a thumbnail that its role fits under
 /** @type {Record<string, [layer: number, head: number]>} */
 const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
@@ -80,28 +84,30 @@ export class Heads {
     const { attentions, state } = this.host.selection;
     if (!this.size.width) return;
     const all = Object.values(attentions);
-    const arranged = arrangedIn(all, this.size, state.projected);
+    const barred = this.host.asksWhy?.() ?? false;
+    const arranged = arrangedIn(all, this.size, state.projected, barred);
     const { across, cards, side, named } = arranged;
     const tab = cards ? "" : state.kind;
     const off = this.host.off?.() ?? null;
     const counts = all.flatMap(({ kind, layers, heads }) => [kind, layers, heads]);
     const switched = off !== null && side >= USABLE;
-    const built = [this.host.words().head, ...counts, across, cards, named, tab, switched];
+    const built = [this.host.words().head, ...counts, across, cards, named, tab, switched, barred];
     this.element.style.setProperty("--side", `${side}px`);
-    if (differs(built, this.from.built)) this.build(arranged, switched);
-    const shown = [this.buttons, attentions, this.host.look().ramps, this.host.words(), off?.join()];
+    if (differs(built, this.from.built)) this.build(arranged, { switched, barred });
+    const known = all.map(({ effects }) => effects());
+    const shown = [this.buttons, attentions, this.host.look().ramps, this.host.words(), off?.join(), ...known];
     if (differs(shown, this.from.shown)) this.fill(off);
     this.from = { built, shown };
     this.mark();
   }
 
-  /** Make the buttons. @param {Arranged} arranged @param {boolean} switched Whether heads can be switched off. */
-  build(arranged, switched) {
+  /** Make the buttons. @param {Arranged} arranged @param {Omit<Form, "named">} form */
+  build(arranged, form) {
     const { attentions, state } = this.host.selection;
     this.buttons = [];
     const all = Object.values(attentions);
     const shown = arranged.cards ? all : all.filter(({ kind }) => kind === state.kind);
-    const parts = shown.map((attention) => this.card(attention, arranged, switched, arranged.cards && all.length > 1));
+    const parts = shown.map((attention) => this.card(attention, arranged, form, arranged.cards && all.length > 1));
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
     const focused = active instanceof HTMLElement && this.element.contains(active) ? active.dataset.key : null;
     this.element.replaceChildren(...(arranged.cards ? parts : [this.tabs(all), ...parts]));
@@ -113,9 +119,12 @@ export class Heads {
   /** Show the heads of the run on their buttons; the thumbnails once the large picture is painted. @param {string[] | null} off */
   fill(off) {
     const { attentions } = this.host.selection;
+    const effects = Object.values(attentions).flatMap((each) => each.effects()?.heads ?? []);
+    const largest = effects.reduce((/** @type {number} */ most, effect) => Math.max(most, Math.abs(effect ?? 0)), 0);
     for (const each of this.buttons) {
       const { kind, number } = each;
       each.show(attentions[kind], this.host.look(), off?.includes(`${kind}-${number}`) ?? false);
+      each.measure(attentions[kind].effects()?.heads[number] ?? null, largest);
     }
     cancelAnimationFrame(this.next);
     this.next = requestAnimationFrame(() => setTimeout(() => this.draw()));
@@ -148,15 +157,15 @@ export class Heads {
     return element("div", { className: "tabs" }, ...made);
   }
 
-  /** @param {Attention} attention @param {Arranged} arranged @param {boolean} switched @param {boolean} titled */
-  card({ kind, layers, heads, name, numbers }, { across, named }, switched, titled) {
+  /** @param {Attention} attention @param {Arranged} arranged @param {Omit<Form, "named">} form @param {boolean} titled */
+  card({ kind, layers, heads, name, numbers }, { across, named }, form, titled) {
     const made = element("section", { className: titled ? "card" : "card plain" });
     made.dataset.kind = kind;
     if (titled) made.append(element("h3", { textContent: name }));
     for (let layer = 0; layer < layers; layer++) {
       const row = element("div", { className: "row" });
       row.style.gridTemplateColumns = `repeat(${across}, var(--side))`;
-      const buttons = Array.from({ length: heads }, (_, head) => this.head(kind, layer * heads + head, { named, switched }));
+      const buttons = Array.from({ length: heads }, (_, head) => this.head(kind, layer * heads + head, { named, ...form }));
       row.append(...buttons.map((each) => each.element));
       const number = element("span", { className: "layer", textContent: fill(this.host.words().layer, { layer: layerNumber({ numbers }, layer) }) });
       made.append(...(layers > 1 ? [number, row] : [row]));
@@ -265,9 +274,10 @@ const differs = (one, other) => one.length !== other.length || one.some((each, i
  * @param {Attention[]} all
  * @param {{width: number, height: number}} size
  * @param {boolean} [projected] Whether the texts are larger.
+ * @param {boolean} [barred] Whether a bar stands under each thumbnail.
  * @returns {Arranged}
  */
-export function arrangedIn(all, { width, height }, projected = false) {
+export function arrangedIn(all, { width, height }, projected = false, barred = false) {
   const letters = projected ? "projected" : "usual";
   const heads = Math.max(...all.map((each) => each.heads));
   const parts = heads > MANY ? [4, 3, 2] : [2];
@@ -281,7 +291,8 @@ export function arrangedIn(all, { width, height }, projected = false) {
     }),
   );
   const fits = (/** @type {Arranged} */ arranged) => {
-    const tall = all.map((each) => cardHeight(each, arranged, all.length > 1, TEXTS[letters]));
+    const room = { texts: TEXTS[letters], bar: barred ? BAR : 0 };
+    const tall = all.map((each) => cardHeight(each, arranged, all.length > 1, room));
     return (arranged.cards ? tall.reduce((sum, one) => sum + one) : Math.max(...tall)) <= height;
   };
   const good = possible.find((arranged) => arranged.side >= LEAST_SIDE && fits(arranged));
@@ -306,10 +317,10 @@ export function aboutHead(attention, number, thumbnail, words) {
   return [picture, name, saying(attention, head), figuresText(attention, words, number)];
 }
 
-/** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled @param {number} texts Height of them. */
-function cardHeight(attention, { across, side, named }, titled, texts) {
+/** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled @param {Room} room */
+function cardHeight(attention, { across, side, named }, titled, { texts, bar }) {
   const { layers, heads } = attention;
-  const one = side * shapeOf(attention) + (named ? texts : 0) + GAP;
+  const one = side * shapeOf(attention) + bar + (named ? texts : 0) + GAP;
   const layer = Math.ceil(heads / across) * one + (layers > 1 ? LAYER : 0);
   return layers * layer + (titled ? TITLE + 2 * PADDING : 0);
 }

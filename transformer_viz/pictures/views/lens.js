@@ -1,6 +1,7 @@
 // All views of a trace's attention, one at a time or side by side, with one selection.
 
-import { cellText, headTitle, pinnedText, saying, titlesOf } from "./captions.js";
+import { cellText, effectOfHead, headTitle, pinnedText, saying, titlesOf } from "./captions.js";
+import { css } from "./colour.js";
 import { Controls } from "./controls.js";
 import { element } from "./element.js";
 import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
@@ -12,7 +13,7 @@ import { aboutHead, Heads } from "./heads.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
 import { parse } from "./payload.js";
-import { hasPages, openMap, pipelineOf, showIn } from "./pipeline.js";
+import { hasPages, openMap, pipelineOf, reveal, showIn } from "./pipeline.js";
 import { SAVED } from "./saving.js";
 import { Selection } from "./selection.js";
 import { Stage } from "./stage.js";
@@ -24,6 +25,7 @@ import { tipOf } from "./tip.js";
 
 /** @import {Count} from "./captions.js" */
 /** @import {FileKind, OtherFile} from "./controls.js" */
+/** @import {Effects} from "./effects.js" */
 /** @import {Drawn, ExportsHost} from "./exports.js" */
 /** @import {Hovered} from "./heads.js" */
 /** @import {Act, LessonStart, Value} from "./payload.js" */
@@ -43,6 +45,8 @@ import { tipOf } from "./tip.js";
  *   | "pinned" | "projected">) => void} remember Called when the selection changes.
  * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
  * @property {() => void} [askVectors] Asks for payloads that have the vectors.
+ * @property {() => Effects | null} [effects] Returns the effects on an answer that arrived last.
+ * @property {(told: (found: Effects) => boolean) => void} [followEffects] Calls it with those that arrive.
  * @property {(act: Act) => void} [act] Asks the server for a change of the run; none: nothing can be changed.
  */
 
@@ -75,7 +79,9 @@ class Lens {
     this.host = host;
     this.bytes = bytes;
     this.payload = parse(bytes);
-    this.selection = new Selection(this.payload.attentions, { ...host.start(this.payload.model), ...this.payload.lesson });
+    const start = { ...host.start(this.payload.model), ...this.payload.lesson };
+    this.selection = new Selection(this.payload.attentions, start);
+    this.isChosen = (start.layer ?? start.head ?? null) !== null; // by a person, an address or a lesson
     this.root = element("div", { className: "lens" });
     root.append(this.root);
     this.page = new PageTheme(this.root);
@@ -85,16 +91,18 @@ class Lens {
     this.count = { count: 0, of: 0 };
     this.line = ""; // which steps are shown
     this.asked = false; // for the vectors of this view
+    /** @type {Uint32Array | null} */
+    this.coloured = null; // scale of which the bars have the colours
     this.tall = 0; // height of a view, in pixels
 
-    const { selection, words, look, select, pin, redraw } = this;
+    const { selection, words, look, select, pin, redraw, asksWhy } = this;
     const point = (/** @type {Token} */ token) => this.point(token, null);
     const saves = (/** @type {FileKind} */ kind) => download(this.exported, kind);
     const files = host.files ?? (() => []);
     const [acts, act] = [this.acts, (/** @type {Act} */ asked) => host.act?.(asked)];
-    this.controls = new Controls({ selection, words, look, select, pin, redraw, files, acts, act, download: saves });
+    this.controls = new Controls({ selection, words, look, select, pin, redraw, files, acts, act, asksWhy, download: saves });
     this.heads = new Heads({
-      ...{ selection, words, look, select, hover: (head) => this.hoverHead(head) },
+      ...{ selection, words, look, select, asksWhy, hover: (head) => this.hoverHead(head) },
       off: () => acts()?.heads.find(({ name }) => name === "ablate")?.among ?? null,
       toggle: (kind, layer, head) => act({ do: "head", name: "ablate", kind, layer, head }),
     });
@@ -122,13 +130,19 @@ class Lens {
       lines: this.panel("lines", lines({ selection, words, look, point, pin, tall, aligned, counted })),
       steps: this.panel("steps", steps({ selection, words, look, point, pin })),
     };
-    this.evidence = element("section", { className: "panel evidence" });
-    this.column = element("div", { className: "column" }, this.heads.element, this.evidence);
+    this.evidence = element("details", { className: "panel evidence", open: !this.asksWhy() });
+    this.bars = element("p", { className: "bars" });
+    this.column = element("div", { className: "column" }, this.heads.element, this.bars, this.evidence);
     this.panels.prepend(this.column);
     this.table = element("details", { className: "table" });
     this.table.addEventListener("toggle", () => this.fillTable());
     this.root.append(this.table);
     this.root.addEventListener("transitionend", redraw); // another theme has another colour of text
+    this.host.followEffects?.((found) => {
+      if (this.root.isConnected) this.receive(found);
+      return this.root.isConnected;
+    });
+    this.take();
     this.show();
     this.ask(); // the view may be that of an earlier visit of the page
   }
@@ -141,7 +155,7 @@ class Lens {
   matrixOf(name) {
     const { selection } = this;
     return matrix({
-      scene: () => this.scene(name === "matrix" ? selection.state.value : name),
+      scene: () => this.scene(name === "matrix" ? selection.value() : name),
       theme: () => this.page.theme,
       highlighted: () => ({ row: selection.state.query, column: selection.state.key }),
       highlight: ({ row, column }, place) => this.point({ query: row, key: column }, place, name),
@@ -191,6 +205,7 @@ class Lens {
     this.lookOf = looks(this.payload.themes);
     this.page.read();
     this.selection.update(this.payload.attentions);
+    this.take();
     if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
     else if (model !== this.payload.model) this.open({});
     else if (!this.selection.isAt({ kind, layer, head }) || this.selection.state.pinned !== pinned) this.remember();
@@ -201,9 +216,34 @@ class Lens {
 
   /** Open another model on a head of its own, or a lesson on the head that it is about. @param {Partial<LessonStart>} start */
   open({ kind, layer, head, view }) {
+    this.isChosen = layer !== undefined;
     if (view) this.selection.state.view = view;
     this.selection.open({ kind, layer, head });
+    if (!this.isChosen) this.openStrongest();
     this.remember();
+  }
+
+  /** Whether the effects on the answer are known, or follow. */
+  asksWhy = () => this.payload.run !== undefined || this.selection.attention.effects() !== null;
+
+  /** Take the effects on this answer if they are there already. */
+  take() {
+    const found = this.host.effects?.();
+    if (found && found.run === this.payload.run) for (const [kind, part] of Object.entries(found.kinds)) this.payload.attentions[kind].receive(part);
+    if (!this.isChosen) this.openStrongest();
+  }
+
+  /** Show the effects on this answer, which arrive after it. @param {Effects} found */
+  receive(found) {
+    if (found.run !== this.payload.run) return;
+    this.take();
+    this.showSelection();
+  }
+
+  /** Open the head that does most to the answer. */
+  openStrongest() {
+    const found = this.selection.strongest();
+    if (found && !this.selection.isAt(found)) this.selection.open(found);
   }
 
   remember() {
@@ -233,12 +273,14 @@ class Lens {
     const { view, projected } = this.selection.state;
     this.controls.update();
     this.root.classList.toggle("projected", projected);
+    this.root.classList.toggle("why", this.asksWhy());
     this.panels.dataset.view = view;
     const { isCompared } = this.selection.attention;
     const together = TOGETHER[isCompared ? "two" : "one"];
     this.panels.classList.toggle("compared", isCompared);
     for (const name of VIEWS) this.views[name].panel.hidden = view === "all" ? !together.includes(name) : view !== name;
     this.column.hidden = view === "grid";
+    this.explainBars();
     this.describe();
     this.fit();
     this.redraw();
@@ -255,12 +297,13 @@ class Lens {
     this.tall = this.stage.height - above;
     const width = this.heads.element.clientWidth;
     this.column.style.setProperty("--stage", `${this.stage.height}px`);
-    this.heads.fit(width, this.stage.height);
+    this.heads.fit(width, this.stage.height - this.bars.offsetHeight);
     return this.tall !== former;
   }
 
   /** Change the selection in all views. @param {Partial<State>} choice */
   select = (choice) => {
+    if (["kind", "layer", "head"].some((part) => part in choice)) this.isChosen = true;
     this.selection.select(choice);
     this.tip.hide();
     this.showSelection();
@@ -299,12 +342,12 @@ class Lens {
    * @param {Value} [value] What it shows, of two runs.
    * @returns {Scene}
    */
-  scene(value = this.selection.state.value) {
+  scene(value = this.selection.value()) {
     const { attention, state } = this.selection;
-    if (!attention.isCompared && value !== state.value) return this.scene();
+    if (!attention.isCompared && value !== this.selection.value()) return this.scene();
     const look = this.look();
     const tall = this.tall / this.factor();
-    const from = [attention, look.ramps, state.layer, state.head, state.scale, tall, state.projected];
+    const from = [attention, attention.effects(), look.ramps, state.layer, state.head, state.scale, tall, state.projected];
     const drawn = this.drawn[value];
     if (drawn && from.every((each, i) => each === drawn.from[i])) return drawn.scene;
     const scene = sceneOf(this.selection, this.words(), look, tall, value);
@@ -313,6 +356,7 @@ class Lens {
   }
 
   redraw = () => {
+    this.colourBars();
     this.heads.update();
     for (const name of VIEWS) this.views[name].surface.redraw();
     this.title(this.count);
@@ -332,10 +376,29 @@ class Lens {
     const several = Object.keys(this.selection.attentions).length > 1;
     const place = [several && attention.name, headTitle(attention, state)].filter(Boolean).join(" · ");
     this.caption.textContent = saying(attention, state);
-    this.place.textContent = place + pinnedText(this.selection, words);
+    this.caption.title = this.asksWhy() ? this.caption.textContent : ""; // only its first lines may be seen
+    this.place.textContent = [place, effectOfHead(this.selection, words)].filter(Boolean).join(" · ") + pinnedText(this.selection, words);
     const role = attention.roles[state.layer * attention.heads + state.head];
     this.showPipeline();
     this.evidence.replaceChildren(...evidenceOf(attention.measured(state.layer, state.head), role, words));
+  }
+
+  /** Give the bars under the heads the colours of the theme. */
+  colourBars() {
+    const { effects } = this.look().ramps;
+    if (effects === this.coloured) return;
+    this.coloured = effects;
+    this.root.style.setProperty("--against", css(effects[0]));
+    this.root.style.setProperty("--for", css(effects[255]));
+  }
+
+  /** Say what these bars are. */
+  explainBars() {
+    const words = this.words();
+    this.bars.hidden = !this.asksWhy();
+    const marked = (/** @type {"for" | "against"} */ side) =>
+      element("span", {}, element("i", { className: `mark ${side}` }), words[side === "for" ? "speaks_for" : "speaks_against"]);
+    this.bars.replaceChildren(`${words.bars} `, marked("for"), " ", marked("against"));
   }
 
   /** Show where in the model the selected head is; in the app, the other steps are a press away. */
@@ -343,7 +406,11 @@ class Lens {
     const { pipeline } = this.payload;
     const { kind } = this.selection.state;
     const now = JSON.stringify([kind, pipeline]);
-    if (!pipeline || now === this.line) return;
+    if (!pipeline) return;
+    if (now === this.line) {
+      reveal(this.pipeline); // what stands beside it may have left it less room
+      return;
+    }
     this.line = now;
     const press = (/** @type {Step} */ step, /** @type {string} */ stack) => {
       if (step.kind && !step.is_norm) this.select({ kind: step.kind });

@@ -94,7 +94,8 @@ export function lines(host) {
       const { queryTokens, queryWords, keyTokens, keyWords } = selection.attention;
       drawTokens(pen, queryTokens, queryWords, found.left - 6, "right", query, look.theme, found, found.row);
       drawTokens(pen, keyTokens, keyWords, found.right + 6, "left", key, look.theme, found, found.keyRow);
-      drawTexts(pen, selection.attention, host.words(), look.theme, found, width, limit.strongest);
+      const hasNumbers = selection.attention.areNumbers || selection.value() === "effects";
+      drawTexts(pen, selection.attention, host.words(), look.theme, found, width, limit.strongest, hasNumbers);
     },
     point: (x, y) => host.point(at(x, y)),
     leave: () => host.point(NOTHING),
@@ -159,7 +160,7 @@ function drawEdges(pen, selection, look, layout, limit) {
     shades.forEach((edges, number) => {
       if (!edges.length) return;
       const share = ((number % SHADES) + 0.5) / SHADES;
-      pen.strokeStyle = colourOf(selection.attention, look, head, number >= SHADES);
+      pen.strokeStyle = colourOf(selection, look, head, number >= SHADES);
       pen.globalAlpha = FAINTEST[size] + (STRONGEST - FAINTEST[size]) * share ** 0.8;
       pen.lineWidth = Math.max(THINNEST[size], most * share);
       drawShade(pen, edges, layout);
@@ -171,13 +172,14 @@ function drawEdges(pen, selection, look, layout, limit) {
 /**
  * Return the colour of a head's lines, or, if there are negative numbers, that of their sign.
  *
- * @param {Attention} attention
+ * @param {Selection} selection
  * @param {Look} look
  * @param {number} head
  * @param {boolean} isNegative
  */
-function colourOf({ signed }, { heads, ramps }, head, isNegative) {
-  return signed ? css(ramps.diverging[isNegative ? 0 : 255]) : heads[head % heads.length];
+function colourOf(selection, { heads, ramps }, head, isNegative) {
+  const ramp = selection.value() === "effects" ? ramps.effects : selection.attention.signed && ramps.diverging;
+  return ramp ? css(ramp[isNegative ? 0 : 255]) : heads[head % heads.length];
 }
 
 /**
@@ -236,8 +238,9 @@ function drawTokens(pen, tokens, words, x, align, highlighted, theme, layout, ro
  * @param {Layout} layout
  * @param {number} width
  * @param {number} strongest
+ * @param {boolean | undefined} hasNumbers Whether the lines are no weights.
  */
-function drawTexts(pen, { queryTitle, areNumbers }, words, theme, layout, width, strongest) {
+function drawTexts(pen, { queryTitle }, words, theme, layout, width, strongest, hasNumbers) {
   pen.font = `${PIXELS - 1}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textAlign = "left";
@@ -245,7 +248,7 @@ function drawTexts(pen, { queryTitle, areNumbers }, words, theme, layout, width,
   pen.textAlign = "right";
   pen.fillText(fitted(pen, words.key, width * 0.48), width, 12);
   pen.textAlign = "center";
-  const said = areNumbers ? "" : fill(words.strongest, { weight: strongest.toPrecision(3) });
+  const said = hasNumbers ? "" : fill(words.strongest, { weight: strongest.toPrecision(3) });
   const text = strongest ? said : words.no_line;
   pen.fillText(fitted(pen, text, width), (layout.left + layout.right) / 2, layout.height - 8);
 }

@@ -150,7 +150,7 @@ export function matrix(host) {
 function drawMatrix(pen, drawing) {
   pen.textBaseline = "middle";
   drawCells(pen, drawing);
-  if (drawing.scene.written) drawShares(pen, drawing);
+  if (drawing.scene.written || drawing.scene.numbers) drawShares(pen, drawing);
   drawLabels(pen, drawing);
   drawTitles(pen, drawing);
   if (drawing.scene.sums) drawSums(pen, drawing, drawing.scene.sums);

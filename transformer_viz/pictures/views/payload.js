@@ -20,10 +20,20 @@
  */
 
 /**
- * What a matrix shows. "masked": scores after masking; "before": weights of the run that is compared with; "change": by
- * how much the weights are larger than those.
+ * What a matrix shows. "masked": scores after masking; "effects": what each cell does to the answer; "before": weights of
+ * the run that is compared with; "change": by how much the weights are larger than those.
  *
- * @typedef {"weights" | "scores" | "masked" | "norms" | "before" | "change"} Value
+ * @typedef {"weights" | "scores" | "masked" | "norms" | "effects" | "before" | "change"} Value
+ */
+
+/**
+ * What one kind of attention does to an answer, in log-odds.
+ *
+ * @typedef {object} CellEffects
+ * @property {(number | null)[]} heads Of each head, over all layers.
+ * @property {boolean} isMeasured Whether these were measured by ablating each; else they are the sums of the cells.
+ * @property {(number | null)[] | null} [agreements] Rank correlation of the estimates of each layer's heads with measurements.
+ * @property {Uint16Array} [cells] (layer * head * query * key) in half precision; none: there are too many.
  */
 
 /**
@@ -111,7 +121,8 @@
  *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
  *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_a"
- *   | "side_b" | "side_change" | "compared_cell" | "switch_off" | "switch_on" | "covered", string>} Words
+ *   | "side_b" | "side_change" | "compared_cell" | "switch_off" | "switch_on" | "covered" | "looks" | "does" | "does_help"
+ *   | "bars" | "speaks_for" | "speaks_against" | "measured_effect" | "estimated_effect" | "rough_effect", string>} Words
  */
 
 /**
@@ -125,6 +136,7 @@
  * @property {Pipeline} [pipeline] The steps of the model; none: they are unknown.
  * @property {Acts} [acts] What can be changed in the run; none: nothing.
  * @property {LessonStart} [lesson] The lesson that the views open on.
+ * @property {string} [run] Name of the run, if its effects on the answer may follow.
  */
 
 /** @typedef {{name: string, kind: string, layer: number, head: number, view: ViewName}} LessonStart */
@@ -139,7 +151,7 @@
  * @property {string} this_head
  * @property {{name: string, label: string, among: string[]}[]} heads Changes of the selected head, and the heads that have
  *   them, as "kind-number".
- * @property {string} edge With {query} and {key}.
+ * @property {{name: string, label: string}[]} edges Changes of a cell, their labels with {query} and {key}.
  * @property {string} no_edge
  * @property {{title: string, choices: {label: string, act: Act, pressed: boolean}[]}[]} groups
  * @property {{text: string, act: Act}[]} chips
@@ -208,10 +220,23 @@ export function parse(bytes) {
 /** @typedef {ReturnType<typeof attentionOf>} Attention One kind of attention, with functions that read one head. */
 
 /**
- * @param {Facts & {arrays: Described}} described
+ * Return effects with the array of their cells.
+ *
+ * @param {DescribedEffects} described
+ * @param {(where: Where<"float16">) => Uint16Array} array
+ * @returns {CellEffects}
+ */
+export function received({ cells, ...effects }, array) {
+  return cells ? { ...effects, cells: array(cells) } : effects;
+}
+
+/** @typedef {Omit<CellEffects, "cells"> & {cells?: Where<"float16">}} DescribedEffects */
+
+/**
+ * @param {Facts & {arrays: Described, effects?: DescribedEffects}} described
  * @param {<D extends keyof Arrays>(where: Where<D>) => Arrays[D]} array
  */
-function attentionOf({ arrays, ...facts }, array) {
+function attentionOf({ arrays, effects: described, ...facts }, array) {
   const { heads, queries, keys, sizes, maskLayers, maskHeads } = facts;
   const cells = queries * keys;
   const [weights, mask] = [array(arrays.weights), array(arrays.mask)];
@@ -226,6 +251,9 @@ function attentionOf({ arrays, ...facts }, array) {
   const vectors = new Map(names.flatMap((name) => (arrays[name] ? [[name, array(arrays[name])]] : [])));
   /** @type {Partial<Record<Value, Field>>} */
   const cached = {};
+  const figures = { ...facts.figures };
+  /** @type {CellEffects | null} */
+  let effects = null;
 
   /** @type {(layer: number, head: number, query: number) => boolean} */
   const isCovered = (...row) => facts.covered?.every((number, i) => number === row[i]) ?? false;
@@ -267,10 +295,12 @@ function attentionOf({ arrays, ...facts }, array) {
   /** @type {(layer: number, head: number, value: Value) => Field} */
   function computed(layer, head, value) {
     if (value === "change") return difference(layer, head);
+    if (value === "effects" && !effects?.cells) return computed(layer, head, "weights");
     const isBefore = value === "before" && before;
     const seen = isBefore ? isAllowed(before.mask) : allowed;
     const at = (layer * heads + head) * cells;
-    const source = isBefore ? before.weights : ((value === "scores" || value === "masked" ? scores : null) ?? weights);
+    const others = { scores, masked: scores, effects: effects?.cells };
+    const source = isBefore ? before.weights : (others[/** @type {keyof typeof others} */ (value)] ?? weights);
     const lengths = value === "norms" ? norms : null;
     const data = new Float32Array(cells);
     let largest = 0;
@@ -282,11 +312,12 @@ function attentionOf({ arrays, ...facts }, array) {
       data[cell] = number;
       if (Math.abs(number) > largest) largest = Math.abs(number);
     }
-    return { layer, head, data, largest, signed: source === scores || facts.signed === true };
+    return { layer, head, data, largest, signed: facts.signed === true || (source !== weights && !isBefore) };
   }
 
-  return {
+  const attention = {
     ...facts,
+    figures,
     hasScores: Boolean(scores),
     hasVectors: vectors.has("context"),
     isCompared: Boolean(before),
@@ -360,5 +391,24 @@ function attentionOf({ arrays, ...facts }, array) {
       if (found && found.layer === layer && found.head === head) return found;
       return (cached[value] = computed(layer, head, value));
     },
+
+    /** What each cell and head does to the answer; null: not known yet. */
+    effects: () => effects,
+
+    /**
+     * Add the effects on the answer, and those of the heads to the figures, unless they were measured.
+     *
+     * @param {CellEffects} found
+     */
+    receive(found) {
+      effects = found;
+      delete cached.effects;
+      if (!facts.figures.effect) figures.effect = found.heads;
+    },
+
+    /** Whether the effects of the heads are those of ablating each. */
+    isMeasured: "effect" in facts.figures,
   };
+  if (described) attention.receive(received(described, array));
+  return attention;
 }

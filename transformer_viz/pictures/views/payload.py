@@ -1,12 +1,13 @@
 """The binary payload of the attention views: a JSON header, then arrays."""
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from transformer_viz.pictures.figures.theme import BACKGROUND, DIVERGING, HEADS, SEQUENTIAL, TEXT
+from transformer_viz.pictures.figures.theme import BACKGROUND, DIVERGING, EFFECTS, HEADS, SEQUENTIAL, TEXT
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
@@ -18,8 +19,8 @@ LARGEST = np.finfo(np.float16).max
 """Scores and norms are clipped to it: the largest float16."""
 
 THEMES = {
-    theme: {"sequential": SEQUENTIAL[theme], "diverging": DIVERGING[theme], "heads": HEADS[theme]}
-    | {"text": TEXT[theme], "background": BACKGROUND[theme]}
+    theme: {"sequential": SEQUENTIAL[theme], "diverging": DIVERGING[theme], "effects": EFFECTS[theme]}
+    | {"heads": HEADS[theme], "text": TEXT[theme], "background": BACKGROUND[theme]}
     for theme in SEQUENTIAL
 }
 """Theme -> its colour scales."""
@@ -28,7 +29,7 @@ MAX_VECTOR_BYTES = 16e6
 """Maximum size of the vectors in bytes; longer texts have no step-by-step view."""
 
 MAX_SCORES = 4_000_000
-"""Most attention weights of one kind that come with their scores."""
+"""Most attention weights of one kind that come with their scores, and with their effects."""
 
 QUERY_INPUT = {
     "encoder": "attention_input",
@@ -103,6 +104,8 @@ class AttentionPayload(NamedTuple):
         words: Words of several rows, and of columns, for where not every token has room for its label.
         signed: Whether the weights are no weights but any numbers, coloured around zero if some are negative.
         numbers: Numbers of the layers, 1-based, if some are left out; None: all are there.
+        effects: Effect of each cell on the answer: float (layer, head, query, key); None: unknown.
+        ablated: Effect of each head, measured: float (layer, head); None: estimated by its cells.
     """
 
     found: Attentions
@@ -127,6 +130,8 @@ class AttentionPayload(NamedTuple):
     words: tuple[list[Word], list[Word]] = ([], [])
     signed: bool = False
     numbers: tuple[int, ...] | None = None
+    effects: np.ndarray | None = None
+    ablated: np.ndarray | None = None
 
     def number(self, layer: int) -> int:
         """Return the number of a layer, 1-based."""
@@ -164,11 +169,13 @@ class AttentionPayload(NamedTuple):
             opening=(first, self.opening[1]),
             before=self.before and _of_layers(self.before, where),
             numbers=tuple(layer + 1 for layer in where),
+            effects=None if self.effects is None else self.effects[where],
+            ablated=None if self.ablated is None else self.ablated[where],
         )
 
 
 def payload_bytes(
-    model: str, shown: dict[str, AttentionPayload], words: dict, **around: dict[str, Any] | None
+    model: str, shown: dict[str, AttentionPayload], words: dict, **around: dict[str, Any] | str | None
 ) -> bytes:
     """Return the payload: float16 weights and scores, token labels, and words.
 
@@ -181,7 +188,8 @@ def payload_bytes(
         **around: What else the views are given. chosen: kind, layer and head, 0-based, that the server has
             chosen, and whether they are drawn larger, "projected"; None: the views choose. acts: as
             `changes.acts_of` returns it; None: nothing can be changed. lesson: as `LessonView.header` returns
-            it; None: there is none. pipeline: as `pipeline.pipeline_of` returns it; None: not shown.
+            it; None: there is none. pipeline: as `pipeline.pipeline_of` returns it; None: not shown. run: as
+            `run_of` returns it, if effects on the answer may follow; None: they do not.
 
     Returns:
         As `packed`.
@@ -190,6 +198,39 @@ def payload_bytes(
     attentions = [_attention(kind, facts, arrays) for kind, facts in shown.items()]
     header = {"model": model, "words": words, "attentions": attentions}
     return packed(header | {name: facts for name, facts in around.items() if facts is not None}, arrays)
+
+
+def run_of(trace: Trace) -> str:
+    """Return a name for a run, by which its effects find it: the same answer to the same tokens has one."""
+    largest = np.asarray(trace.logits.max(axis=-1))  # of a large vocabulary not all logits are there
+    facts = (trace.model, trace.tokens, trace.target_tokens, largest.tobytes())
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
+
+
+def effects_bytes(
+    run: str,
+    cells: Mapping[str, np.ndarray],
+    ablated: Mapping[str, np.ndarray] | None = None,
+    agreements: Mapping[str, Sequence[float | None]] | None = None,
+) -> bytes:
+    """Return the effects on an answer for the views that show its run already.
+
+    Args:
+        run: As `run_of` returns it.
+        cells: Kind of attention -> effect of each cell: float (layer, head, query, key).
+        ablated: Kind -> effect of each head, measured: float (layer, head); None: estimated by its cells.
+        agreements: Kind -> rank correlation of estimated with measured heads of each layer over some texts;
+            None: unknown.
+
+    Returns:
+        As `packed`.
+    """
+    arrays, measured = Arrays(), ablated or {}
+    kinds = {
+        kind: _effects(found, measured.get(kind), arrays) | {"agreements": (agreements or {}).get(kind)}
+        for kind, found in cells.items()
+    }
+    return packed({"run": run, "kinds": kinds}, arrays)
 
 
 def packed(header: dict[str, Any], arrays: "Arrays") -> bytes:
@@ -271,6 +312,8 @@ def _attention(kind, shown, arrays):
             {"name": name, "meaning": meaning, "texts": count}
             for name, meaning, count in zip(names, meanings, texts, strict=True)
         ]
+    if shown.effects is not None:
+        facts["effects"] = _effects(shown.effects, shown.ablated, arrays)
     if shown.shares is not None:
         facts["shares"] = [share for layer in shown.shares for share in layer]
     if shown.places is not None:
@@ -307,6 +350,15 @@ def _attention(kind, shown, arrays):
         "sayings": [caption for layer in shown.captions for caption in layer],
         "arrays": described,
     }
+
+
+def _effects(cells, ablated, arrays):
+    """Append the effects of one kind of attention; return that of each head, and where the cells are, unless
+    they are too many.
+    """
+    heads = cells.sum(axis=(2, 3)) if ablated is None else ablated
+    found = {"heads": _numbers(heads), "isMeasured": ablated is not None}
+    return found if cells.size > MAX_SCORES else found | {"cells": arrays.add(cells, np.float16)}
 
 
 def _rounded(found, most):

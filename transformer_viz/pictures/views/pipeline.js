@@ -82,8 +82,15 @@ export function pipelineOf({ label, tokens, stacks, output }, isLit, press) {
 /** Show the line in an element, scrolled to where the page is. @param {Element} around @param {HTMLElement} line */
 export function showIn(around, line) {
   around.replaceChildren(line);
-  const here = line.querySelector("[aria-current]");
-  if (!(here instanceof HTMLElement)) return;
-  const [end, room] = [here.getBoundingClientRect().right - line.getBoundingClientRect().left, line.clientWidth];
-  if (end > room - BESIDE) line.scrollLeft = end - room + BESIDE;
+  reveal(around);
+}
+
+/** Scroll the line in an element to where the page is, if that is out of sight. @param {Element} around */
+export function reveal(around) {
+  const line = around.firstElementChild;
+  const here = line?.querySelector("[aria-current]");
+  if (!line || !here) return;
+  const [room, step] = [line.getBoundingClientRect(), here.getBoundingClientRect()];
+  if (step.right > room.right - BESIDE) line.scrollLeft += step.right - room.right + BESIDE;
+  else if (step.left < room.left) line.scrollLeft -= room.left - step.left;
 }

@@ -35,7 +35,7 @@ const LONG = 60; // keys of a text from which on weak lines are left out
 /** @typedef {Partial<Omit<State, keyof Place>> & Place} Start */
 
 /** What the matrix can show of a single run. */
-export const VALUES = /** @type {const} */ (["weights", "scores", "masked", "norms"]);
+export const VALUES = /** @type {const} */ (["weights", "scores", "masked", "norms", "effects"]);
 
 /** @type {Token} */
 export const NOTHING = { query: null, key: null };
@@ -108,6 +108,27 @@ export class Selection {
     return kind === this.state.kind && layer === this.state.layer && head === this.state.head;
   }
 
+  /** What the matrix and the lines show: weights, until effects that are wanted are known. @returns {Value} */
+  value() {
+    const { value } = this.state;
+    return value === "effects" && !this.attention.effects()?.cells ? "weights" : value;
+  }
+
+  /** The head that does most to the answer, among all kinds of attention; null: unknown. */
+  strongest() {
+    /** @type {{kind: string, layer: number, head: number} | null} */
+    let found = null;
+    let most = 0;
+    for (const [kind, { heads, effects }] of Object.entries(this.attentions)) {
+      for (const [number, effect] of (effects()?.heads ?? []).entries()) {
+        if (Math.abs(effect ?? 0) <= most) continue;
+        most = Math.abs(effect ?? 0);
+        found = { kind, layer: Math.floor(number / heads), head: number % heads };
+      }
+    }
+    return found;
+  }
+
   /** The head whose weights moved most between two runs, among all kinds of attention; a share of 0: none did. */
   mostMoved() {
     const found = { kind: this.state.kind, layer: 0, head: 0, share: 0 };
@@ -130,7 +151,7 @@ export class Selection {
     if (!this.usualRoles().has(state.role ?? "")) state.role = null;
     state.pointedRole = null;
     if (!this.pairs().includes(state.sentences)) state.sentences = "every";
-    if (!attention.hasScores) state.value = "weights";
+    if (!attention.hasScores && state.value !== "effects") state.value = "weights";
     if (!(state.sort in attention.figures)) state.sort = "place";
     const { query, key } = state.pinned;
     if ((query ?? 0) >= attention.queries || (key ?? 0) >= attention.keys) state.pinned = NOTHING;

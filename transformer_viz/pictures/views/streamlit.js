@@ -1,6 +1,7 @@
 // The lens on a Streamlit page: one instance for each element, with the selection in the page's address.
 
 import { isProjected, remember, start, write } from "./address.js";
+import { followEffects, lastEffects } from "./effects.js";
 import { mount } from "./lens.js";
 
 /**
@@ -51,6 +52,8 @@ function hostOf({ setStateValue, setTriggerValue }) {
     },
     files: () => files(setStateValue),
     askVectors: () => setStateValue("vectors", true),
+    effects: lastEffects,
+    followEffects,
     act: (asked) => setTriggerValue("acted", asked),
   };
 }

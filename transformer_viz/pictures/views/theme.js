@@ -17,7 +17,7 @@ import { contextOf } from "./pen.js";
  */
 
 /**
- * @typedef {{sequential: Stop[], diverging: Stop[], heads: string[], text: string, background: string}} Palette The colours of
+ * @typedef {{sequential: Stop[], diverging: Stop[], effects: Stop[], heads: string[], text: string, background: string}} Palette The colours of
  *   one theme, from Python.
  */
 
@@ -26,7 +26,8 @@ import { contextOf } from "./pen.js";
  *
  * @typedef {object} Look
  * @property {Theme} theme
- * @property {{sequential: Uint32Array, diverging: Uint32Array}} ramps
+ * @property {{sequential: Uint32Array, diverging: Uint32Array, effects: Uint32Array}} ramps `effects`: from what
+ *   speaks against an answer to what speaks for it.
  * @property {string[]} heads Colours of the heads, repeated as often as needed.
  */
 
@@ -103,8 +104,8 @@ export function looks(palettes) {
   /** @type {Record<string, Look["ramps"]>} */
   const ramps = {};
   return (theme) => {
-    const { sequential, diverging, heads } = palettes[theme.name];
-    ramps[theme.name] ??= { sequential: ramp(sequential), diverging: ramp(diverging) };
+    const { sequential, diverging, effects, heads } = palettes[theme.name];
+    ramps[theme.name] ??= { sequential: ramp(sequential), diverging: ramp(diverging), effects: ramp(effects) };
     return { theme, ramps: ramps[theme.name], heads };
   };
 }

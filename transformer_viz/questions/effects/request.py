@@ -1,6 +1,8 @@
 """A request for effects, as the engine and every cache know it."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
+from typing import Self
 
 from transformer_viz.values.request import Request
 
@@ -25,3 +27,11 @@ class EffectsRequest:
     def model(self) -> str:
         """Name or folder of the model."""
         return self.request.model
+
+    def of_model(self, model: str) -> Self:
+        """Return the same request to another model."""
+        return replace(self, request=self.request.of_model(model))
+
+    def to_json(self) -> str:
+        """Return the request as JSON."""
+        return json.dumps([self.request.to_json(), self.answer, self.versus, self.position])

@@ -3,7 +3,9 @@
 An effect is positive where it speaks for the answer: taken away, the answer loses so much.
 """
 
+import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -16,12 +18,19 @@ from transformer_viz.questions.effects.words import Word
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import all_heads, by_kind
 from transformer_viz.values.one_line import one_line
+from transformer_viz.values.zips import read_arrays
 
 WORD_COLUMNS = ("word", "start", "end", "value", "by", "side")
 """Columns of `Effects.words`."""
 
+SATURATED = 6.0
+"""Log-odds from which on an answer is so certain that estimates are too small, and heads are measured."""
+
 LEFT_OUT = "left out"
 """How the value of a word was found."""
+
+ABLATED = "ablated-"
+"""Prefix of the arrays of measured heads in a file."""
 
 Head = tuple[Any, ...]
 """(layer, head), or (kind, layer, head), as in `Changes.ablate`."""
@@ -124,6 +133,7 @@ class Effects:
         words: A row for each word of the text, and of the target of an encoder-decoder, in order: word, start
             and end (in characters of that text), value (what f loses without it; NaN: not measured), by
             ("left out": measured with a stand-in in its place), side ("text" or "target").
+        ablated: Kind -> float32 (layer, head), what f loses with each head ablated; None: not measured.
     """
 
     answer: Answer
@@ -134,6 +144,7 @@ class Effects:
     stand_in: str
     tokens: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
     words: pd.DataFrame
+    ablated: dict[str, np.ndarray] | None = None
 
     def __repr__(self):
         return one_line(self, ("labels", "versus", "certainty", "cells"))
@@ -157,10 +168,73 @@ class Effects:
         """Kind -> float32 (layer, head), the sum of its cells: an estimate of what f loses without it."""
         return {kind: cells.sum(axis=(2, 3)) for kind, cells in self.cells.items()}
 
+    def of(self, kind: str, place: tuple[int, ...]) -> float:
+        """Return the estimate of one head, or of one cell.
+
+        Args:
+            kind: Kind of its attention.
+            place: Layer and head, of a cell also query and key, 0-based.
+        """
+        return float(self.cells[kind][place].sum())
+
     @property
     def nbytes(self) -> int:
         """Size of all arrays in bytes."""
         return sum(cells.nbytes for cells in self.cells.values())
+
+    def beside(self, weights: pd.DataFrame) -> pd.DataFrame:
+        """Return a table of attention weights with a column "effect".
+
+        Args:
+            weights: As `Trace.to_frame` returns it, of the same text.
+        """
+        column = pd.Series(math.nan, weights.index)
+        for kind, cells in self.cells.items():
+            stack, own = kind.replace("cross", "decoder"), "cross" if kind == "cross" else "self"
+            column[(weights["stack"] == stack) & (weights["kind"] == own)] = cells.ravel()
+        return weights.assign(effect=column)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the effects to an .npz file, readable without this package."""
+        facts = {
+            "answer": self.answer,
+            "labels": self.labels,
+            "versus": self.versus,
+            "certainty": self.certainty,
+            "stand_in": self.stand_in,
+            "tokens": self.tokens,
+            "words": self.words.to_dict("list"),
+        }
+        arrays: dict[str, Any] = {f"{ABLATED}{kind}": found for kind, found in (self.ablated or {}).items()}
+        with open(path, "wb") as file:
+            np.savez_compressed(file, facts=np.array(json.dumps(facts)), **self.cells, **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Self:
+        """Read a file written by `save`.
+
+        Raises:
+            ValueError: If the file is missing, damaged or another one.
+        """
+        try:
+            arrays = read_arrays(path)
+            facts = json.loads(str(arrays.pop("facts")))
+            cells = {name: found for name, found in arrays.items() if not name.startswith(ABLATED)}
+            ablated = {kind: arrays[f"{ABLATED}{kind}"] for kind in cells if f"{ABLATED}{kind}" in arrays}
+            rows, labels, versus = facts["answer"]
+            return cls(
+                Answer(tuple(rows), tuple(labels), versus),
+                tuple(facts["labels"]),
+                facts["versus"],
+                Certainty(*facts["certainty"]),
+                cells,
+                facts["stand_in"],
+                {kind: (tuple(queries), tuple(keys)) for kind, (queries, keys) in facts["tokens"].items()},
+                pd.DataFrame(facts["words"], columns=pd.Index(WORD_COLUMNS)),
+                ablated or None,
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"{path} holds no effects saved by Transformer Viz ({error}).") from None
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with one row per cell.

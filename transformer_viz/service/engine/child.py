@@ -25,6 +25,7 @@ from transformer_viz import store
 from transformer_viz.analysis.survey import MeasuredText
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.questions.effects.answer import Answer, Certainty
+from transformer_viz.questions.effects.answer import Asked as Question
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects, Head
 from transformer_viz.questions.effects.words import Word, words_of
@@ -188,18 +189,36 @@ def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTr
     return load_upper_floor("inspection.decode").search(explorer, request, tree, seconds=PORTION)
 
 
-def certainties(explorer: Any, request: Request, groups: Sequence[Sequence[Head]]) -> list[Certainty]:
+def certainties(
+    explorer: Any, request: Request, groups: Sequence[Sequence[Head]], asked: EffectsRequest | None
+) -> list[Certainty]:
     """Return the certainty of the answer with each of as many of these groups as fit into a portion."""
     effects = load_upper_floor("questions.effects.heads")
-    return [*effects.certainties(explorer, request, groups, seconds=PORTION)]
+    question = None if asked is None else _question(explorer, asked)
+    return [*effects.certainties(explorer, request, groups, asked=question, seconds=PORTION)]
 
 
 def effects(explorer: Any, asked: EffectsRequest) -> tuple[Effects, list[Word]]:
     """Return the effects of cells and heads on an answer, and the words that are still to be left out."""
     measure = load_upper_floor("questions.effects.measure")
     prepared = explorer.prepare(asked.request)
-    number = measure.numbered(explorer, asked.answer, asked.versus, asked.position)
-    return measure.estimate(explorer, prepared, number), words_of(prepared.source, prepared.target)
+    found = measure.estimate(explorer, prepared, _question(explorer, asked))
+    return found, words_of(prepared.source, prepared.target)
+
+
+def _question(explorer, asked):
+    """Return what is asked, with numbers in place of names."""
+    numbered = load_upper_floor("questions.effects.measure").numbered
+    return numbered(explorer, asked.answer, asked.versus, asked.position)
+
+
+def compile_effects(explorer: Any, _asked: EffectsRequest) -> None:
+    """Compile what explains an answer, for the first one that is asked why."""
+    measure = load_upper_floor("questions.effects.measure")
+    prepared = explorer.prepare(_some_request(explorer))
+    answer = measure.estimate(explorer, prepared, Question()).answer
+    for _ in measure.left_out(explorer, prepared, answer, [Word("text", "", 0, 0, (1,))]):
+        pass
 
 
 def left_out(
@@ -226,13 +245,18 @@ def survey(
 def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
     explorer = load_upper_floor("inspection.explorer").load(model)
-    target = None if explorer.target_tokenizer is None else ()  # an own one might take long
-    some_ids = [UNK_ID] * 3  # no text; the first and the last may be those that are put around one
-    request = explorer.request(some_ids, target=target)
+    request = _some_request(explorer)
     explorer.run(request)
     request, due = request.changed(ablate=((0, 0),)), time.monotonic() + FIRST_LOOK
     _compiler.submit(_compile_interventions, weakref.ref(explorer), request, due)
     return explorer
+
+
+def _some_request(explorer):
+    """Return a request that costs little, for what is compiled by answering it."""
+    target = None if explorer.target_tokenizer is None else ()  # an own one might take long
+    some_ids = [UNK_ID] * 3  # no text; the first and the last may be those that are put around one
+    return explorer.request(some_ids, target=target)
 
 
 def _compile_interventions(reference, request, due):

@@ -5,6 +5,7 @@ requested in portions of a tenth of a second, so that visitors take turns, see t
 not requesting the next portion.
 """
 
+import contextlib
 import dataclasses
 import functools
 import pickle
@@ -17,10 +18,11 @@ from cachetools import LRUCache, cachedmethod
 from transformer_viz import store
 from transformer_viz.analysis.survey import SurveyTotals
 from transformer_viz.questions.effects.request import EffectsRequest
-from transformer_viz.questions.effects.result import Effects, HeadEffects, ablations
+from transformer_viz.questions.effects.result import SATURATED, Effects, HeadEffects, ablations
 from transformer_viz.questions.effects.words import Word
 from transformer_viz.service.engine import child
 from transformer_viz.service.engine.cost import seems_quick
+from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.beams import BeamRequest, BeamTree
@@ -80,6 +82,10 @@ class Engine:
         """Start the children and load a model in advance; return at once."""
         loading = self._quick.submit(child.begin_to_load, model, limit=QUICK_LIMIT)
         loading.add_done_callback(lambda _: self._slow.start())  # sequentially: the quick one is needed first
+
+    def warm_effects(self, model: str) -> None:
+        """Compile what explains the answers of a model in advance; return at once."""
+        threading.Thread(target=self._compile_effects, args=(model,), daemon=True).start()
 
     def answer(self, request: Request, *, progress: Progress | None = None) -> Trace | HeadEffects:
         """Answer a request.
@@ -151,6 +157,8 @@ class Engine:
     def effects(self, asked: EffectsRequest, *, progress: Progress | None = None) -> Effects:
         """Return what each cell, head and word does to an answer; words are left out in portions.
 
+        Where the answer is saturated, heads are measured, too.
+
         Args:
             asked: The text, the changes and the answer; an encoder-decoder without a target writes one first.
             progress: Called after each portion, and while there is none.
@@ -165,7 +173,11 @@ class Engine:
         while left := [word for word in words if word not in without]:
             without |= self._ask(self._slow, child.left_out, asked, found.answer, left, progress=progress)
             _tell(progress, "words", len(without), len(words))
-        return found.measured(words, without)
+        found = found.measured(words, without)
+        if abs(found.certainty.log_odds) <= SATURATED or request.changes.ablate:
+            return found
+        heads = self._effects(request, _config(request.model, store.stamp(request.model)), progress, asked)
+        return dataclasses.replace(found, ablated=heads.log_odds)
 
     def preferences(self, request: PreferenceRequest) -> tuple[Preferences, ...]:
         """Return which words each head of the first layer prefers, in any text.
@@ -230,12 +242,21 @@ class Engine:
                 self._labels[key] = labels
         return dataclasses.replace(trace, labels=labels)
 
-    def _effects(self, request, config, progress):
-        """Return the effects of the heads, computed in portions."""
+    def _compile_effects(self, model):
+        """Compile what explains answers once the quick child has the model, which is needed first.
+
+        What keeps it from that is said to who asks why.
+        """
+        with contextlib.suppress(EngineError, store.ModelError, ValueError):
+            self._ask(self._quick, child.labels, Request(model, ""), progress=None)
+            self._ask(self._slow, child.compile_effects, EffectsRequest(Request(model, "")), progress=None)
+
+    def _effects(self, request, config, progress, asked=None):
+        """Return the effects of the heads on the prediction, or on what is asked, computed in portions."""
         groups, found = ablations(config), []
         while len(found) < len(groups):
             found += self._ask(
-                self._slow, child.certainties, request, groups[len(found) :], progress=progress
+                self._slow, child.certainties, request, groups[len(found) :], asked, progress=progress
             )
             _tell(progress, "effects", len(found), len(groups))
         return HeadEffects.of(config, found)

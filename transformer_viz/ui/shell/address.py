@@ -103,11 +103,19 @@ def choose_number(
     return number
 
 
-def choose_whether(key: str, label: str, **settings: Any) -> bool:
-    """Show a switch, off by default, kept in the URL while it is on; settings as `st.toggle` takes them."""
-    keep(key, bool(st.query_params.get(key, "")))
+def choose_whether(key: str, label: str, *, usual: bool = False, **settings: Any) -> bool:
+    """Show a switch, kept in the URL while it is not as usual; settings as `st.toggle` takes them.
+
+    Args:
+        key: Its name, also in the URL.
+        label: What stands beside it.
+        usual: Whether it is on by default.
+        **settings: As `st.toggle` takes them.
+    """
+    given = st.query_params.get(key, "")
+    keep(key, given != "0" if usual else bool(given))
     on = st.toggle(label, key=key, persist_state="session", **settings)
-    to_address(key, "1" if on else "")
+    to_address(key, "" if on == usual else str(int(on)))
     return on
 
 

@@ -1,5 +1,6 @@
 """Requests to the engine: a cache shared by all visitors, progress, and errors as sentences."""
 
+import contextlib
 import dataclasses
 import logging
 import threading
@@ -65,8 +66,19 @@ def head_effects(request: Request) -> HeadEffects | None:
 
 
 def effects(asked: EffectsRequest) -> Effects | None:
-    """Return what each cell, head and word does to an answer; if there is none, show why and return None."""
-    return _answered(asked)
+    """Return what each cell, head and word does to an answer; if there is none, show why and return None.
+
+    They follow a picture that stands already: their progress is one line, which does not push it down.
+    """
+    return _answered(asked, quiet=True)
+
+
+def effects_for_file(asked: EffectsRequest) -> Effects | None:
+    """Return the effects on an answer for a download, which waits for them; None: there are none."""
+    with contextlib.suppress(EngineError, store.ModelError, ValueError):
+        found = cached_answer(asked, store.stamp(asked.model), lambda *_: None)
+        return found if isinstance(found, Effects) else None
+    return None
 
 
 def beam_tree(request: BeamRequest) -> BeamTree | None:
@@ -124,14 +136,17 @@ def cached_answer(
     """
     if isinstance(request, BeamRequest):
         return shared_engine().search(request, progress=progress)
+    ask: Any = shared_engine().answer
     if isinstance(request, EffectsRequest):
-        return shared_engine().effects(request, progress=progress)
-    if request != opening_request():
-        return shared_engine().answer(request, progress=progress)
+        ask = shared_engine().effects
+    if opening_request() not in (request, getattr(request, "request", None)):
+        return ask(request, progress=progress)
     if kept := kept_answer(request):
+        if isinstance(kept, Effects):  # whoever sees why will ask it of the next text
+            shared_engine().warm_effects(request.model)
         return kept
-    found = shared_engine().answer(request, progress=progress)
-    if isinstance(found, Trace):
+    found = ask(request, progress=progress)
+    if isinstance(found, Trace | Effects):
         keep_answer(request, found)
     return found
 
@@ -141,19 +156,23 @@ def _surveyed(request, stamp, progress):
 
 
 def _answered(
-    request: Request | SurveyRequest | BeamRequest | EffectsRequest, ask: Callable[..., Any] | None = None
+    request: Request | SurveyRequest | BeamRequest | EffectsRequest,
+    ask: Callable[..., Any] | None = None,
+    *,
+    quiet: bool = False,
 ) -> Any:
     """Return the answer to a request; None if cancelled or failed.
 
     Args:
         request: The request.
         ask: Returns the answer, with the arguments of `cached_answer`; None: that function.
+        quiet: Whether progress is a line without a button, and with nothing below it.
     """
     if st.session_state.get(CANCELLED) == request:
         st.info(t("work.given_up"), icon=":material/stop_circle:")
         st.button(t("work.again"), icon=":material/replay:", on_click=_resume, key=f"again-{hash(request)}")
         return None
-    progress = _Progress(request)
+    progress = _Progress(request, quiet=quiet)
     compute: Any = ask or cached_answer
     try:
         return compute(request, store.stamp(request.model), progress)
@@ -178,16 +197,20 @@ class _Progress:
     or changing a widget cancels the request, too.
     """
 
-    def __init__(self, request):
-        self.request = request
+    def __init__(self, request, *, quiet):
+        self.request, self.quiet = request, quiet
         self.place, self.bar = st.empty(), None
         self.begin = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         give_way()
+        if self.bar is None and time.monotonic() - self.begin < PATIENCE:
+            return
+        if self.quiet:
+            self.bar = self.place
+            self.place.caption(t(f"work.{stage}", count=done, done=done, total=total))
+            return
         if self.bar is None:
-            if time.monotonic() - self.begin < PATIENCE:
-                return
             with self.place.container():
                 with st.container(horizontal=True, vertical_alignment="center"):
                     self.bar = st.empty()

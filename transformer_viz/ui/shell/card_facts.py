@@ -1,5 +1,6 @@
 """Access to the parts of a card; values of an unexpected type count as missing."""
 
+from transformer_viz.questions.effects.result import Effects
 from transformer_viz.store import ModelSummary
 from transformer_viz.values.config import TransformerConfig
 
@@ -28,6 +29,26 @@ def text_in(card: dict, name: str) -> str:
 def count_in(card: dict, name: str) -> str:
     """Return a whole number of a card with thousands separators; "" if missing."""
     return f"{card[name]:,}" if type(card.get(name)) is int else ""
+
+
+def agreements_of(card: dict, effects: Effects) -> dict[str, list[float | None]]:
+    """Return kind of attention -> rank correlation of estimated with measured heads, by layer; None: unknown.
+
+    Args:
+        card: As `explain --measure` writes it.
+        effects: Effects of the model, which say how many layers it has.
+    """
+    found: dict[str, list[float | None]] = {
+        kind: [None] * len(cells) for kind, cells in effects.cells.items()
+    }
+    rows = card.get("effects")
+    for row in rows if isinstance(rows, list) else []:
+        if not isinstance(row, dict) or row.get("what") != "heads":
+            continue
+        layers, layer, value = found.get(str(row.get("kind")), []), row.get("layer"), row.get("correlation")
+        if type(layer) is int and 0 <= layer < len(layers) and isinstance(value, int | float):
+            layers[layer] = float(value)
+    return found
 
 
 def examples_of(card: dict) -> list[str]:

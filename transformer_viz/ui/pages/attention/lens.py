@@ -1,6 +1,5 @@
 """The attention views on the page."""
 
-import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +13,10 @@ from transformer_viz.pictures.compared import compared_payload
 from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.pipeline import pipeline_of
-from transformer_viz.questions.effects.result import HeadEffects
+from transformer_viz.pictures.views import effects_bytes, run_of
+from transformer_viz.questions.effects.result import Effects, HeadEffects
 from transformer_viz.ui.shell.answers import word_preferences
+from transformer_viz.ui.shell.card_facts import agreements_of
 from transformer_viz.ui.shell.changing import act
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.heads import forget_other_model, head_roles_of, stamp_of
@@ -45,8 +46,11 @@ def show_lens(
     effects: HeadEffects | None = None,
     before: Request | None = None,
     lesson: LessonView | None = None,
-) -> Callable[[], bytes]:
-    """Show the attention views of a trace; return what returns their payload with all vectors.
+    *,
+    asks_why: bool = False,
+) -> Callable[[Effects | None], bytes]:
+    """Show the attention views of a trace; return what returns their payload with all vectors, and with the
+    effects on the answer that it is given.
 
     Args:
         trace: The answer to the request.
@@ -56,16 +60,29 @@ def show_lens(
         effects: As in `payload_of`.
         before: Request of a model with other heads whose answer it is compared with; None: none.
         lesson: As in `payload_of`.
+        asks_why: Whether the effects on the answer follow, for `show_effects`.
     """
     forget_other_model(request.model)
-    asked = request, before, stamp_of(request.model)
-    payload = functools.partial(_payload, trace, words(), looks, effects, config, asked, lesson)
+    asked, language = (request, before, stamp_of(request.model)), words()
     vectors = (st.session_state.get(LENS) or {}).get("vectors") or STEPS in (
         st.query_params.get("view"),
         lesson and lesson.view,
     )
-    _show(payload(vectors_later=not vectors))
-    return payload
+    around = config, (*asked, asks_why), lesson
+    _show(_payload(trace, language, looks, effects, *around, vectors_later=not vectors))
+
+    def whole(found: Effects | None = None) -> bytes:
+        around = config, (*asked, asks_why and found is None), lesson
+        return _payload(trace, language, looks, effects or found, *around)
+
+    return whole
+
+
+def show_effects(trace: Trace, effects: Effects, card: dict[str, Any]) -> None:
+    """Hand the effects on an answer to the views that show it, with how good estimates are by the card."""
+    agreements = agreements_of(card, effects)
+    data = effects_bytes(run_of(trace), effects.cells, effects.ablated, agreements)
+    component("effects")(data=data, key="cell-effects")
 
 
 def show_compared(
@@ -117,14 +134,16 @@ def last_export() -> tuple[str, dict[str, Any] | None]:
 @cached(
     LRUCache(MAX_BYTES, getsizeof=len),
     key=lambda trace, words, looks, effects, config, *asked, vectors_later=False: (
-        *(words.language, looks, effects is None, vectors_later),
+        *(words.language, looks, type(effects), vectors_later),
         *asked,
     ),
     lock=threading.Lock(),
 )
 def _payload(trace, words: Words, looks, effects, config, asked, lesson, *, vectors_later=False):
-    """Return the payload of an answer; `asked`: its request, that before, and the stamp of the model."""
-    request, before, _ = asked
+    """Return the payload of an answer; `asked`: its request, that before, the stamp of the model, and whether
+    the effects on the answer follow.
+    """
+    request, before, _, asks_why = asked
     model = request.model
     kinds = () if looks or vectors_later else trace.kinds()
     projected = {kind: projected_contexts(trace, kind, model) for kind in kinds}
@@ -137,7 +156,7 @@ def _payload(trace, words: Words, looks, effects, config, asked, lesson, *, vect
         effects,
         projected,
         *known,
-        Around(acts, lesson, pipeline_of(config, words), vectors_later),
+        Around(acts, lesson, pipeline_of(config, words), vectors_later, asks_why),
     )
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -11,18 +12,19 @@ from transformer_viz import store
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.labels import as_shown
 from transformer_viz.pictures.views import page
-from transformer_viz.questions.effects.result import ablations
+from transformer_viz.questions.effects.request import EffectsRequest
+from transformer_viz.questions.effects.result import Effects, ablations
 from transformer_viz.ui.pages.attention.comparing import show_answers
 from transformer_viz.ui.pages.attention.earlier import remember_run, show_runs
 from transformer_viz.ui.pages.attention.filling import show_filling
-from transformer_viz.ui.pages.attention.lens import last_export, show_compared, show_lens
+from transformer_viz.ui.pages.attention.lens import last_export, show_compared, show_effects, show_lens
 from transformer_viz.ui.pages.attention.looks import choose_looks, kept_looks
 from transformer_viz.ui.pages.attention.prediction import show_prediction, show_writing
 from transformer_viz.ui.pages.attention.preferences import show_preferences
 from transformer_viz.ui.pages.attention.survey import show_survey
-from transformer_viz.ui.pages.attention.why import ask_why, show_why
+from transformer_viz.ui.pages.attention.why import ask_why, show_measured, show_why
 from transformer_viz.ui.shell.address import choose_whether
-from transformer_viz.ui.shell.answers import answer, head_effects, whole_answer
+from transformer_viz.ui.shell.answers import answer, effects_for_file, head_effects, whole_answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.explained import show_explained
 from transformer_viz.ui.shell.language import escaped, t, words
@@ -69,9 +71,9 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         st.info(t("compare.other_heads", a=escaped(former.model), b=escaped(trace.model)))
     else:
         show_answer(model, trace, asked)
-    with asked.answer:
-        asks_why = ask_why(config_of(model), trace)
     why = st.container(key="reasons")
+    with asked.answer:  # of a lesson only if it is switched on: it asks one question at a time
+        asks_why = ask_why(config_of(model), trace, why, usual=lesson is None)
     if request.changes.order:
         show_order(trace)
     show_reading(trace, model)
@@ -81,21 +83,26 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     if effects is not None and effects.num_heads > 1:
         st.caption(escaped(together_text(words(), trace, effects)))
     opened = lesson_view(lesson, trace, request) if lesson else None
-    payload = show_lens(trace, request, config_of(model), looks, effects, before, opened)
+    shown = trace, request, config_of(model), looks, effects, before, opened
+    payload = show_lens(*shown, asks_why=asks_why)
+
+    def known() -> Effects | None:
+        return effects_for_file(EffectsRequest(request)) if asks_why else None
+
     show_downloads(
         trace.model,
         trace.text,
-        payload,
-        lambda: as_shown(trace).to_frame().to_csv(index=False),
+        lambda: payload(known()),
+        lambda: table_of(trace, known()).to_csv(index=False),
         lambda: npz_of(trace if is_whole(trace) else whole_answer(request)),
     )
-    if asks_why:
-        show_why(why, trace, request)
     show_survey(model, trace)
     show_preferences(model, trace)
     show_explained(
         "attention", r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)"
     )
+    if asks_why and (found := show_why(why, trace, request)) is not None:
+        show_effects(trace, found, model.card)
 
 
 def show_answer(model: store.ModelSummary, trace: Trace, asked: Asked) -> None:
@@ -130,6 +137,8 @@ def show_comparison(
     show_reading(comparison.b, model)
     if before == request:
         st.caption(t("compare.nothing"))
+    if before.model == request.model:
+        show_measured(before, request, config_of(model), comparison)
     opened = lesson_view(lesson, comparison.b, request) if lesson else None
     payload = show_compared(comparison, request, before, config_of(model), opened)
     title = f"{comparison.a.text} | {comparison.b.text}"
@@ -190,6 +199,12 @@ def show_downloads(
                 on_click="ignore",
                 key=f"download-{kind}{number if kind == 'html' else ''}",
             )
+
+
+def table_of(trace: Trace, effects: Effects | None) -> Any:
+    """Return the weights of a trace as a table, with what each cell does to the answer if that is known."""
+    table = as_shown(trace).to_frame()
+    return table if effects is None else effects.beside(table)
 
 
 def npz_of(trace: Trace) -> bytes:
