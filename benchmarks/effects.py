@@ -20,7 +20,6 @@ from transformer_viz import store
 from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.sentences import short_texts
 from transformer_viz.questions.effects.quality import quality
-from transformer_viz.text.tokenizer import MASK
 from transformer_viz.training.job import dataset_of
 from transformer_viz.training.rows import choose_role_texts
 
@@ -34,20 +33,11 @@ def main(argv: list[str]) -> None:
     texts = choose_role_texts(explorer.config, dataset.test, TEXTS)
     if explorer.config.architecture != "encoder-decoder":
         texts = short_texts(explorer, texts) or texts
-    if explorer.config.fills_in:
-        texts = [gap(text) for text in texts]
     begun = time.monotonic()
     found = quality(explorer, texts)
     pd.set_option("display.width", 200)
     print(f"\n{Path(job.out).name}: {len(texts)} texts, {time.monotonic() - begun:.0f} s")
     print(found.to_string(index=False, float_format="{:.3f}".format))
-
-
-def gap(text: str) -> str:
-    """Return a text whose middle word is hidden."""
-    words = text.split()
-    words[len(words) // 2] = MASK
-    return " ".join(words)
 
 
 if __name__ == "__main__":

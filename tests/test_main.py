@@ -199,6 +199,25 @@ def worded(models_folder):
     shutil.rmtree(models_folder / "worded")
 
 
+def test_how_good_estimates_are_is_measured_over_a_file_and_kept_in_the_card(run, worded, csv):
+    asked = ("explain", "--model", "worded", "--measure")
+    before = store.read_model("worded").card
+    done = run(*asked, "--data", csv, "--rows", "4", "--save")
+    assert done.returncode == 0
+    assert "Rank correlation of estimates with measurements over 4 texts; layers from 0." in done.stdout
+    card = store.read_model("worded").card
+    assert {name: card[name] for name in before} == before
+    heads = [row for row in card["effects"] if row["what"] == "heads"]
+    assert [(row["kind"], row["layer"]) for row in heads] == [("encoder", 0), ("encoder", 1)]
+    assert f"{heads[0]['correlation']:.2f}" in done.stdout
+    assert [row["layer"] for row in card["effects"] if row["what"] == "words"] == [None]
+    nothing = run(*asked)
+    assert (nothing.returncode, nothing.stdout) == (2, "")
+    assert "name a file with `--data`" in nothing.stderr
+    with pytest.raises(SystemExit, match="2"):
+        run(*asked, "--text", "A film")
+
+
 def test_roles_over_labelled_texts_say_which_words_are_typical_of_each_label(run, worded, tmp_path):
     rows = labelled_reviews()
     rows.to_csv(tmp_path / "labelled.csv", index=False)

@@ -1,10 +1,17 @@
-"""The command that says which words and heads speak for an answer."""
+"""The command that says which words and heads speak for an answer, and how good its estimates are."""
 
+import json
+import sys
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from tqdm import tqdm
 
+from transformer_viz import store
+from transformer_viz.cli.arguments import columns, read_options
+from transformer_viz.cli.roles import texts_of
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.pictures.effects import signed
@@ -18,9 +25,15 @@ WIDTH = 20
 
 BLOCK = "█"
 
+KEPT = ["what", "kind", "layer", "count", "correlation", "sign"]
+"""Columns that a card keeps."""
+
 
 def explain(arguments: Namespace) -> None:
     """Print the effect of each word and of the strongest heads on an answer; write that of each cell."""
+    if arguments.measure:
+        measure(arguments)
+        return
     out = arguments.out
     if out is not None and not out.parent.is_dir():
         raise Problem("command.no_folder", folder=out.parent, file=out.name)
@@ -44,6 +57,32 @@ def explain(arguments: Namespace) -> None:
         except OSError as error:
             raise Problem("command.unwritable", file=out, reason=error.strerror) from None
         print(f"Wrote {out}.")
+
+
+def measure(arguments: Namespace) -> None:
+    """Print how well the estimated effects of a model agree with the measured ones over some texts."""
+    if arguments.data is None:
+        raise Problem("command.measure_data")
+    if arguments.rows < 1:
+        raise Problem("command.rows", received=arguments.rows)
+    explorer = load_upper_floor("inspection.explorer").load(arguments.model)
+    names, options = columns(arguments.columns), read_options(arguments)
+    texts: Any = texts_of(explorer.config, arguments.data, arguments.rows, names, options)
+    if explorer.config.architecture == "encoder-decoder":
+        texts = [pair if pair[1] else pair[0] for pair in texts]
+    else:
+        texts = load_upper_floor("inspection.sentences").short_texts(explorer, texts) or texts
+    found = load_upper_floor("questions.effects.quality").quality(
+        explorer, tqdm(texts, unit="text", disable=not sys.stderr.isatty())
+    )
+    print(f"{found.to_string(index=False, float_format='{:.2f}'.format)}")
+    print(f"Rank correlation of estimates with measurements over {len(texts)} texts; layers from 0.")
+    if arguments.save:
+        is_path = store.is_path(arguments.model)
+        folder, name = Path(arguments.model).parent, Path(arguments.model).name
+        rows = json.loads(found[KEPT].to_json(orient="records", double_precision=3))
+        store.write_in_card(name, {"effects": rows}, folder if is_path else None)
+        print(f"Kept in the card of {name}.")
 
 
 def answered(found: Effects) -> str:

@@ -84,13 +84,20 @@ def _add_generate(sub):
 
 def _add_explain(sub):
     sub.add_argument("--model", required=True, help="a name on the shelf, or a folder")
-    sub.add_argument("--text", required=True, help="the text, in quotes")
+    asked = sub.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--text", help="the text, in quotes")
+    text = "instead: how well the estimates agree with what is measured, over the texts of --data"
+    asked.add_argument("--measure", action="store_true", help=text)
     sub.add_argument("--answer", help="the class or token to explain (default: the prediction)")
     sub.add_argument("--versus", help="another one: why the answer rather than this")
     text = "position of the token that answers; -1 is the next token (default: the whole answer)"
     sub.add_argument("--position", type=int, help=text)
     sub.add_argument("--target", help="target of an encoder-decoder; default: the generated text")
     sub.add_argument("--out", type=Path, help="a .csv file to write: a row for each cell")
+    sub.add_argument("--data", type=Path, help=f"texts to measure over: {FILES}; or {', '.join(NAMED)}")
+    sub.add_argument("--rows", type=int, default=50, help="most texts, chosen at random (default 50)")
+    sub.add_argument("--save", action="store_true", help="keep the result in the model's card, for its pages")
+    _add_reading(sub)
 
 
 def _add_compare(sub):

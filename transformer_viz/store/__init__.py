@@ -19,6 +19,7 @@ from transformer_viz.store.manage import (
     restore_model,
     shorten_card,
     write_head_roles,
+    write_in_card,
 )
 from transformer_viz.store.pack import pack_model, unpack_model
 from transformer_viz.store.places import models_folder, shelves
@@ -70,5 +71,6 @@ __all__ = [
     "unpack_model",
     "usage",
     "write_head_roles",
+    "write_in_card",
     "write_model",
 ]

@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transformer_viz.store import hugging_face
 from transformer_viz.store.atomic import move_into_place, write_alone, write_files
@@ -91,6 +92,24 @@ def shorten_card(name: str, folder: Path | None = None) -> None:
     files = read_files(name, folder)
     card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
     write_files(target, _with(files, "card.json", card_text(target / "card.json", card)))
+
+
+def write_in_card(name: str, facts: dict[str, Any], folder: Path | None = None) -> None:
+    """Save some facts in the card of a model, in place of those of the same names.
+
+    Args:
+        name: Of the model.
+        facts: Values that JSON has, by name.
+        folder: Folder of models; None: `models_folder()`.
+
+    Raises:
+        ModelError: If there is no such model, it is damaged, came with an installed package or from the hub,
+            its card becomes too long, or the disk refuses.
+    """
+    target = _target(name, folder)
+    files = read_files(name, folder)
+    card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
+    write_files(target, _with(files, "card.json", card_text(target / "card.json", card | facts)))
 
 
 def write_head_roles(

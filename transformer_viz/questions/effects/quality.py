@@ -13,6 +13,7 @@ from transformer_viz.questions.effects.changed import changed_logits
 from transformer_viz.questions.effects.measure import estimate, left_out
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.questions.effects.words import Word, words_of
+from transformer_viz.text.tokenizer import MASK
 from transformer_viz.values.interventions import all_heads
 from transformer_viz.values.request import Request
 
@@ -34,7 +35,8 @@ def quality(explorer: Explorer, texts: Iterable[str | tuple[str, str]], *, seed:
 
     Args:
         explorer: `Explorer`.
-        texts: Texts; for an encoder-decoder (text, target) pairs, or texts whose target it writes.
+        texts: Texts; for an encoder-decoder (text, target) pairs, or texts whose target it writes. Where a
+            masked language model finds no [MASK], the middle word becomes one.
         seed: Of the cells that are drawn.
 
     Returns:
@@ -46,6 +48,8 @@ def quality(explorer: Explorer, texts: Iterable[str | tuple[str, str]], *, seed:
     rows, random = [], np.random.default_rng(seed)
     for each in texts:
         text, target = (each, None) if isinstance(each, str) else each
+        if explorer.config.fills_in and MASK not in text:
+            text = _with_gap(text)
         rows += pairs(explorer, explorer.with_target(explorer.request(text, target=target)), random)
     frame = pd.DataFrame(rows, columns=pd.Index(COLUMNS))
     frame["layer"] = frame["layer"].astype("Int64")
@@ -86,6 +90,12 @@ def read_effects(found: Effects, words: Sequence[Word]) -> list[float]:
         kinds = [kind, "cross"] if side == "text" and "cross" in found.cells else [kind]
         read[side] = sum(found.cells[each].sum(axis=(0, 1, 2)) for each in kinds if each in found.cells)
     return [float(read[word.side][list(word.tokens)].sum()) for word in words]
+
+
+def _with_gap(text):
+    """Return a text whose middle word is hidden."""
+    words = text.split()
+    return " ".join([*words[: len(words) // 2], MASK, *words[len(words) // 2 + 1 :]])
 
 
 def _weights(explorer, request):
