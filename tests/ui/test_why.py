@@ -175,5 +175,5 @@ def test_models_that_write_are_asked_too(engine, model, count):
 def test_a_text_with_too_many_weights_says_so_and_is_not_explained(engine, monkeypatch):
     monkeypatch.setattr("transformer_viz.ui.pages.attention.why.MOST_CELLS", 100)
     app = open_page(model="small", text=TEXT, lang="en")
-    assert "Why? is answered up to 100. Shorten it." in shown(app)
+    assert "Why? explains at most 100. Shorten it." in shown(app)
     assert not [each for each in app.get("html") if 'class="tinted"' in each.proto.body]
