@@ -75,6 +75,10 @@ test("the strongest head is that of all kinds of attention whose effect is furth
   );
   const [, kind, layer, head] = all.sort(([one], [other]) => other - one)[0];
   assert.deepEqual(new Selection(packed(), {}).strongest(), { kind, layer, head });
+  const opposed = packed();
+  const against = heads.encoder.flat().map((effect, number) => (number === 1 ? -1000 : effect));
+  opposed.encoder.receive({ ...opposed.encoder.effects(), heads: against });
+  assert.deepEqual(new Selection(opposed, {}).strongest(), { kind: "encoder", layer: 0, head: 1 });
 });
 
 test("lines follow the effects, and know which speak against the answer", () => {
