@@ -1,6 +1,5 @@
 """The command that says which words and heads speak for an answer, and how good its estimates are."""
 
-import json
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -24,9 +23,6 @@ WIDTH = 20
 """Characters of the longest bar to either side."""
 
 BLOCK = "█"
-
-KEPT = ["what", "kind", "layer", "count", "correlation", "sign"]
-"""Columns that a card keeps."""
 
 
 def explain(arguments: Namespace) -> None:
@@ -72,16 +68,14 @@ def measure(arguments: Namespace) -> None:
         texts = [pair if pair[1] else pair[0] for pair in texts]
     else:
         texts = load_upper_floor("inspection.sentences").short_texts(explorer, texts) or texts
-    found = load_upper_floor("questions.effects.quality").quality(
-        explorer, tqdm(texts, unit="text", disable=not sys.stderr.isatty())
-    )
+    measured = load_upper_floor("questions.effects.quality")
+    found = measured.quality(explorer, tqdm(texts, unit="text", disable=not sys.stderr.isatty()))
     print(f"{found.to_string(index=False, float_format='{:.2f}'.format)}")
     print(f"Rank correlation of estimates with measurements over {len(texts)} texts; layers from 0.")
     if arguments.save:
         is_path = store.is_path(arguments.model)
         folder, name = Path(arguments.model).parent, Path(arguments.model).name
-        rows = json.loads(found[KEPT].to_json(orient="records", double_precision=3))
-        store.write_in_card(name, {"effects": rows}, folder if is_path else None)
+        store.write_in_card(name, measured.card_facts(found, len(texts)), folder if is_path else None)
         print(f"Kept in the card of {name}.")
 
 

@@ -1,5 +1,6 @@
 """How good estimated effects are: beside what happens without a cell, a head or a word."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -25,6 +26,9 @@ MATTERS = 0.05
 
 COLUMNS = ("what", "kind", "layer", "estimated", "measured")
 """Of what `pairs` yields."""
+
+KEPT = ["what", "kind", "layer", "count", "correlation", "sign"]
+"""Columns that a card keeps."""
 
 
 def quality(explorer: Explorer, texts: Iterable[str | tuple[str, str]], *, seed: int = 0) -> pd.DataFrame:
@@ -57,6 +61,12 @@ def quality(explorer: Explorer, texts: Iterable[str | tuple[str, str]], *, seed:
     found = [(*group, *_agreement(part)) for group, part in groups]
     names = ["what", "kind", "layer", "count", "correlation", "sign", "estimated", "measured"]
     return pd.DataFrame(found, columns=pd.Index(names))
+
+
+def card_facts(found: pd.DataFrame, texts: int) -> dict[str, Any]:
+    """Return what a card keeps of the result of `quality` over a number of texts."""
+    rows = json.loads(found[KEPT].to_json(orient="records", double_precision=3))
+    return {"effects": rows, "effects_texts": texts}
 
 
 def pairs(explorer: Explorer, request: Request, random: np.random.Generator) -> Iterator[tuple[Any, ...]]:
