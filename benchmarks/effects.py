@@ -2,8 +2,8 @@
 
     SCRIPT=benchmarks/effects.py sh models/train.sh DATA [NAME ...]
 
-What it finds is kept in the model's card. Over fifty of its test rows, of long ones over a sentence of each; in a masked language model the middle word
-is [MASK].
+What it finds is kept in the model's card. Over fifty of its test rows, of long ones over a sentence of each;
+in a masked language model the middle word is [MASK].
 """
 
 import sys

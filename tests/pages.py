@@ -116,7 +116,7 @@ def components(app, module):
 
 def views_on(app):
     """Return the views on the page; the components around it show nothing."""
-    around = ("history", "where", "goodbye", "translated", "effects")
+    around = ("history", "where", "goodbye", "translated", "effects", "tinted")
     return [each for each in app.get("bidi_component") if not each.proto.component_name.endswith(around)]
 
 

@@ -151,7 +151,9 @@ def act(random: Random, config, found) -> dict:
     """Return one act that the views offer; a cut edge may be one that the text does not have."""
     kind, layer, head = random.choice(all_heads(config))
     place = {"kind": kind, "layer": layer, "head": head}
-    do = random.choice(["head", "edge", "set", "set"])
+    do = random.choice(["head", "edge", "set", "set", "leave_out"])
+    if do == "leave_out":
+        return {"do": "leave_out", "tokens": [random.randrange(8)]}
     if do == "head":
         return place | {"do": "head", "name": random.choice(["ablate", *PATTERNS])}
     if do == "edge":

@@ -55,6 +55,19 @@ def explored(request, explorer, translator, writer):
     return chosen, {"target": TARGET} if chosen is translator else {}
 
 
+def test_the_effect_of_a_word_is_what_the_answer_loses_when_its_tokens_are_left_out(explored):
+    explorer, side = explored
+    found, offsets = effects(explorer, TEXT, **side), explorer.trace(TEXT, **side).offsets
+    rows = found.words[found.words["side"] == "text"]
+    assert len(rows) > 4
+    for row in rows.to_dict("records"):
+        places = [at for at, (start, end) in enumerate(offsets) if row["start"] <= start < end <= row["end"]]
+        trace = explorer.trace(TEXT, leave_out=places, **side)
+        assert_allclose(
+            row["value"], found.certainty.log_odds - value(explorer, found.answer, trace.logits), atol=2e-4
+        )
+
+
 @pytest.mark.parametrize("asked", [{}, {"answer": 2}, {"answer": 1, "versus": 2}])
 def test_the_effect_of_heads_is_the_slope_along_their_weights(explored, asked):
     explorer, side = explored

@@ -35,6 +35,7 @@ EVERYTHING = Changes(
     reference=OWN,
     cut=[(1, 2, 3, 4), ("decoder", 0, 1, 2, 1), ("cross", 2, 2, 1, 6)],
     mute=[("cross", 0, 1, 2, 3)],
+    leave_out=[1, 3, 4],
     patterns=[((0, 2), "uniform"), (("decoder", 1, 1), "previous")],
     scaling=False,
     residual=False,
@@ -55,7 +56,9 @@ def offered(changes=UNCHANGED, config=ENCODER, words=ENGLISH, before=A, **asked)
     trace = encoder_trace(TOKENS)
     if config is BOTH:
         trace = writing_trace(TOKENS, ["[START]", "w1", "w2", "w3"])
-        trace = Trace(**{**vars(trace), "probs": np.eye(4, 2, dtype=np.float32)})
+        offsets = tuple((3 * place, 3 * place + 2) for place in range(len(TOKENS)))
+        probs = np.eye(4, 2, dtype=np.float32)
+        trace = Trace(**{**vars(trace), "probs": probs, "text": " ".join(TOKENS), "offsets": offsets})
     request = Request(**{"model": "made", "text": "t0 t1", "changes": changes} | asked)
     return json.loads(json.dumps(acts_of(words, config, request, before, trace)))
 
@@ -203,6 +206,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "encoder self-attention, Layer 2, head 3: “t3” → “t4” cut",
         "masked self-attention, Layer 1, head 2: “w2” → “w1” cut",
         "cross-attention, Layer 3, head 3: “w1” → “t6” cut",
+        "without “t1”, “t3”, “t4”",
         "scores not divided by √dₖ",
         "no residual connections",
         "position encoding: none",
@@ -298,11 +302,14 @@ def test_everything_is_said_in_chinese():
     said += [each["text"] for each in found["chips"]]
     for each in found["groups"]:
         said += [each["title"], *(choice["label"] for choice in each["choices"])]
-    assert len(found["chips"]) == 21
+    assert len(found["chips"]) == 22
     assert [text for text in said if not is_chinese(text)] == []
 
 
 MALFORMED = [
+    {"leave_out": [-1]},
+    {"leave_out": [[0, 1]]},
+    {"leave_out": [True]},
     {"ablate": [5]},
     {"ablate": [[0]]},
     {"ablate": [[0, 1, 2]]},
@@ -332,6 +339,24 @@ MALFORMED = [
     {"attention_mask": [[1]]},
     {"cross_attention_mask": "painted:"},
 ]
+
+
+def test_a_press_leaves_a_word_out_and_a_second_one_brings_it_back():
+    one = after({"do": "leave_out", "tokens": [4, 3]})
+    assert one == Changes(leave_out=[3, 4])
+    both = after({"do": "leave_out", "tokens": [1]}, one)
+    assert both == Changes(leave_out=[1, 3, 4])
+    assert after({"do": "leave_out", "tokens": [3, 4]}, both) == Changes(leave_out=[1])
+
+
+def test_pieces_of_a_word_that_is_left_out_are_named_as_one():
+    trace = encoder_trace(TOKENS)
+    text, offsets = "unlikely film", ((0, 2), (2, 8), (9, 13), (13, 13), (13, 13), (13, 13), (13, 13))
+    trace = Trace(**{**vars(trace), "text": text, "offsets": offsets})
+    [chip, *_] = acts_of(
+        ENGLISH, ENCODER, Request("made", text, changes=Changes(leave_out=[0, 1, 2])), None, trace
+    )["chips"]
+    assert chip["text"] == "without “unlikely”, “film”"
 
 
 @pytest.mark.parametrize("values", MALFORMED, ids=json.dumps)

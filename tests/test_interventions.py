@@ -172,6 +172,25 @@ def test_a_patched_context_is_the_other_runs(ask):
         assert_array_equal(context[1:3], attention(ask(), kind, 1).context[2][1:3])
 
 
+def test_a_token_that_is_left_out_is_read_as_one_that_says_nothing(ask):
+    own, places = ask(), [2, 4]
+    found = ask(leave_out=places)
+    ids = own.token_ids.copy()
+    ids[places] = ask.explorer.config.unk_id
+    assert [found.tokens[place] for place in places] == ["[UNK]", "[UNK]"]
+    assert_array_equal(found.token_ids, ids)
+    assert (found.text, found.offsets) == (own.text, own.offsets)
+    target = TARGET if len(ask.kinds) == 3 else None
+    start = int(ask.explorer.config.reads_start)
+    assert_array_equal(
+        found.logits, ask.explorer.trace([int(each) for each in ids[start:]], target=target).logits
+    )
+    assert not np.array_equal(found.logits, own.logits)
+    assert_array_equal(ask(leave_out=places[0]).token_ids[[2, 4]], [ids[2], own.token_ids[4]])
+    moved = ask(leave_out=places, order="reversed")
+    assert sum(token == "[UNK]" for token in moved.tokens) == sum(token == "[UNK]" for token in found.tokens)
+
+
 def test_everything_combines_and_compiles_nothing_again(ask):
     other = ask(OTHER)
     kind = ask.kinds[0]
@@ -208,6 +227,9 @@ def test_everything_combines_and_compiles_nothing_again(ask):
             r"`positions` must be from 0 to 0. Received: \(3,",
         ),
         ({"patches": [(..., "encoder.0.context.9")]}, r"There is no head \(0, 9\)"),
+        ({"leave_out": [7]}, "names tokens of the text by their index, here from 0 to 6. Received: 7"),
+        ({"leave_out": [-1]}, "here from 0 to 6. Received: -1"),
+        ({"leave_out": "film"}, r"`leave_out` must be a list, such as \[3\]. Received: 'film'"),
     ],
 )
 def test_what_is_not_there_is_named(explorer, changes, message):

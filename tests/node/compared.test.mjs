@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expected, filled, payload, THEME, VIEWS } from "./setup.mjs";
 
-const { cellText } = await import(`${VIEWS}/captions.js`);
+const { cellText, signedText } = await import(`${VIEWS}/captions.js`);
+const { default: arrive, lastEffects } = await import(`${VIEWS}/effects.js`);
 const { css, entry, ramp } = await import(`${VIEWS}/colour.js`);
 const { sceneOf } = await import(`${VIEWS}/head.js`);
 const { matrix, NOTHING } = await import(`${VIEWS}/matrix.js`);
@@ -135,6 +136,37 @@ test("the first change that leaves the selected head as it was opens the head th
   const watched = new Selection(single, { layer: 1, head: 0 });
   watched.update(later);
   assert.deepEqual(at(watched), [1, 0]);
+});
+
+test("effects of two runs and their difference are aligned, on one scale, packed or arrived later", () => {
+  const { attentions: packed } = parse(payload("compared-effects"));
+  arrive({ data: payload("both") });
+  const { attentions: later } = parse(payload("compared"));
+  const found = lastEffects().kinds.encoder;
+  later.encoder.receive(found);
+  const shown = { before: "before", weights: "matrix", change: "change" };
+  for (const { encoder } of [packed, later]) {
+    const selection = new Selection({ encoder }, { layer: 1, head: 2, value: "effects" });
+    const limits = Object.entries(shown).map(([name, matrix]) => {
+      const value = selection.value(matrix);
+      expected.compared.effects[name].forEach((heads, layer) =>
+        heads.forEach((rows, head) => {
+          assert.deepEqual(nullable(encoder.field(layer, head, value).data), rows.flat(), `${value}, layer ${layer}, head ${head}`);
+        }),
+      );
+      const { scale, numbers } = sceneOf(selection, words, { ramps: { ...RAMPS, effects: RAMPS.diverging } }, 600, value);
+      assert.ok(scale.signed && numbers);
+      return scale.limit;
+    });
+    const { effects } = expected.compared;
+    const sizes = Object.keys(shown).flatMap((name) => effects[name][1][2].flat().map(Math.abs));
+    assert.deepEqual(limits, Array(3).fill(Math.max(...sizes)));
+    const text = cellText(selection, { ...words, compared_cell: "{before} {after} {change}", values: { effects: "effect" } }, 0, 1);
+    const read = (name) => effects[name][1][2][0][1];
+    const said = (number) => (number === null ? "–" : Math.abs(number) < 0.0005 ? "0" : signedText(number));
+    assert.equal(text, `${["before", "weights", "change"].map((name) => said(read(name))).join(" ")} · effect`);
+  }
+  assert.ok(found.headsBefore.length === 6 && found.heads.length === 6);
 });
 
 for (const value of VALUES) {

@@ -3,17 +3,21 @@
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 from pages import again, open_page, shown
 
 from transformer_viz.language import Words
+from transformer_viz.pictures.compared import placed_effects
 from transformer_viz.pictures.effects import signed
 from transformer_viz.pictures.why import measured_text, reasons, tinted, why_text
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.removed import Removed, removed
 from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
+from transformer_viz.ui.pages.attention.page import compared_table
+from transformer_viz.values.comparison import compare
 from transformer_viz.values.request import Changes, Request
 
 ENGLISH, CHINESE = Words("en"), Words("zh")
@@ -77,6 +81,9 @@ def test_each_word_is_tinted_by_its_value_and_nothing_in_it_is_markup():
     assert "−0.50 log-odds: speaks against this answer" in spans[1][0]
     assert said.startswith('<p class="tinted" dir="auto" title="a &quot;unit&quot;">')
     assert said.endswith(" …</p>")
+    pressed = tinted(ENGLISH, found, "<b>bad film of it …", 'a "unit"', pressed=True)
+    assert re.findall(r'role="button" tabindex="0" data-word="(\d)"', pressed) == ["0", "1", "2"]
+    assert "against this answer. Press: without it." in pressed
 
 
 def test_the_page_says_what_python_says_until_it_is_switched_off(explorer, engine):
@@ -85,7 +92,7 @@ def test_the_page_says_what_python_says_until_it_is_switched_off(explorer, engin
     for reason in [*reasons(found)[0], *reasons(found)[1]]:
         assert f"**{reason.word}** {signed(reason.value)}" in shown(app).replace("\\", "")
     [said] = [each.proto.body for each in app.get("html") if 'class="tinted"' in each.proto.body]
-    assert said == tinted(ENGLISH, found, TEXT, ENGLISH("why.unit", token=found.stand_in))
+    assert said == tinted(ENGLISH, found, TEXT, ENGLISH("why.unit", token=found.stand_in), pressed=True)
     assert "why" not in app.query_params
     app.toggle(key="why").set_value(False)
     again(app)
@@ -177,3 +184,92 @@ def test_a_text_with_too_many_weights_says_so_and_is_not_explained(engine, monke
     app = open_page(model="small", text=TEXT, lang="en")
     assert "Why? explains at most 100. Shorten it." in shown(app)
     assert not [each for each in app.get("html") if 'class="tinted"' in each.proto.body]
+
+
+def test_another_class_is_explained_and_one_rather_than_another(explorer, engine):
+    own = effects(explorer, TEXT)
+    other = next(label for label in explorer.labels if label != own.labels[0])
+    app = open_page(model="small", text=TEXT, lang="en", about=other)
+    found = effects(explorer, TEXT, answer=other)
+    assert found.certainty.log_odds < 0 < own.certainty.log_odds
+    assert why_text(ENGLISH, found, other, same) in shown(app).replace("\\", "")
+    app.selectbox(key="rather").set_value(own.labels[0])
+    again(app)
+    rather = effects(explorer, TEXT, answer=other, versus=own.labels[0])
+    name = f"{other}” rather than “{own.labels[0]}"
+    assert why_text(ENGLISH, rather, name, same) in shown(app).replace("\\", "")
+    assert (app.query_params["about"], app.query_params["rather"]) == (other, own.labels[0])
+    app.selectbox(key="about").set_value(None)
+    app.selectbox(key="rather").set_value(None)
+    again(app)
+    assert not {"about", "rather", "at"} & set(app.query_params)
+    assert why_text(ENGLISH, own, own.labels[0], same) in shown(app).replace("\\", "")
+
+
+@pytest.mark.usefixtures("decoders")
+@pytest.mark.parametrize(("model", "position"), [("translator", 2), ("writer", 1)])
+def test_a_token_that_stands_there_and_a_typed_one_are_explained(engine, model, position):
+    target = {"target": "one two three"} if model == "translator" else {}
+    app = open_page(model=model, text="one two three", lang="en", at=str(position), **target)
+    asked = app.selectbox(key="at")
+    place, token = asked.options[position - 1].split(" · ")
+    assert int(place) == position
+    assert f"“{token}”" in shown(app).replace("\\", "")
+    another = app.selectbox(key="about").options[1].split(" · ")[0]
+    app.selectbox(key="about").select_index(1)
+    again(app)
+    assert f"“{another}”" in shown(app).replace("\\", "")
+    app = open_page(model=model, text="one two three", lang="en", at=str(position), about="one two", **target)
+    assert not app.exception
+    assert "one two" in " ".join(each.value for each in app.error)
+
+
+def test_the_words_of_both_runs_are_explained_and_what_each_cell_does(explorer, engine):
+    trace = explorer.trace(TEXT)
+    place = trace.tokens.index("good")
+    request, changes = Request("small", TEXT), Changes(leave_out=[place])
+    app = open_page(
+        model="small",
+        text=TEXT,
+        lang="en",
+        changes=json.dumps(changes.to_dict()),
+        before=request.to_json(),
+    )
+    one = effects(explorer, TEXT)
+    other = effects(explorer, TEXT, answer=one.answer.labels[0], leave_out=[place])
+    said = [each.proto.body for each in app.get("html") if 'class="tinted"' in each.proto.body]
+    assert len(said) == 2
+    unit = ENGLISH("why.unit", token=one.stand_in)
+    assert tinted(ENGLISH, one, TEXT, unit) in said[0]
+    assert tinted(ENGLISH, other, TEXT, unit, pressed=True) in said[1]
+    for found in (one, other):
+        assert why_text(ENGLISH, found, one.labels[0], same) in shown(app).replace("\\", "")
+    value = one.words["value"][one.words["word"] == "good"].item()
+    assert abs(value - (one.certainty.log_odds - other.certainty.log_odds)) < 1e-4
+    comparison = compare(trace, explorer.trace(TEXT, leave_out=[place]))
+    table = compared_table(comparison, (one, other))
+    assert table["effect_a"].tolist() == one.cells["encoder"].ravel().tolist()
+    assert table["effect_b"].tolist() == other.cells["encoder"].ravel().tolist()
+    assert table["a"].tolist() == comparison.to_frame()["a"].tolist()
+
+
+def test_a_word_of_a_longer_text_has_no_effect_in_the_shorter_one(explorer):
+    comparison = compare(explorer.trace("a good film"), explorer.trace("a film"))
+    found = tuple(effects(explorer, text, answer=0) for text in ("a good film", "a film"))
+    before, after = (placed["encoder"] for placed in placed_effects(comparison, found))
+    assert before.shape == after.shape
+    assert before.tolist() == found[0].cells["encoder"].tolist()
+    gap = list(comparison.a.tokens).index("good")
+    assert np.isnan(after[:, :, gap]).all()
+    assert np.isnan(after[..., gap]).all()
+    kept = np.delete(np.delete(after, gap, 2), gap, 3)
+    assert kept.tolist() == found[1].cells["encoder"].tolist()
+
+
+def test_an_address_that_asks_about_what_is_not_there_asks_as_usual(explorer, engine):
+    app = open_page(model="small", text=TEXT, lang="en", about="wonderful", rather="?", at="99")
+    assert not app.exception
+    assert not app.error
+    assert not {"about", "rather"} & set(app.query_params)
+    found = effects(explorer, TEXT)
+    assert why_text(ENGLISH, found, found.labels[0], same) in shown(app).replace("\\", "")

@@ -107,3 +107,19 @@ def test_switched_off_there_are_neither_words_nor_bars(page):
     page.wait_for_url("**why=0**")
     expect(page.locator(".tinted")).to_have_count(0)
     expect(page.locator(".head .bar")).to_have_count(0)
+
+
+def test_a_press_on_a_word_compares_with_the_text_without_it(page, models_folder):
+    explained(page, FIRST)
+    found, _ = asked(models_folder, FIRST)
+    word = page.locator(".tinted [role=button]").nth(1)
+    row = found.words.iloc[int(word.get_attribute("data-word"))]
+    word.press("Enter")
+    expect(page.locator(".chip")).to_contain_text(f"without “{row['word']}”")
+    sides = page.locator(".tinted")
+    expect(sides).to_have_count(2)
+    page.get_by_role("button", name="What it does").click()
+    expect(page.locator(".panel.change h3")).to_contain_text("log-odds")
+    page.locator(".panel.change canvas").hover(position={"x": 200, "y": 200})
+    sides.nth(1).locator(f"[data-word='{row.name}']").click()
+    expect(page.locator(".chip")).to_have_count(0)

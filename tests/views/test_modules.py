@@ -15,6 +15,7 @@ SOURCES = sorted(FOLDER.glob("*.js"))
 ADDRESS = re.compile(r"data:text/javascript;base64,([\w+/=]+)")
 ENTRIES = (
     "effects",
+    "tinted",
     "streamlit",
     "history",
     "goodbye",

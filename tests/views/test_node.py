@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from made_traces import (
     TOKENS,
@@ -25,8 +26,10 @@ from transformer_viz.analysis import distribution, possible
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import payload_of_attentions
-from transformer_viz.pictures.compared import compared_payload
+from transformer_viz.pictures.compared import compared_payload, placed_effects
 from transformer_viz.pictures.figures.theme import DIVERGING, SEQUENTIAL
+from transformer_viz.questions.effects.answer import Answer, Certainty
+from transformer_viz.questions.effects.result import Effects
 from transformer_viz.values.attention_arrays import read_kinds
 from transformer_viz.values.comparison import compare
 from transformer_viz.values.tensors import weights_only
@@ -112,16 +115,39 @@ def compared():
     return [Trace(**{**vars(each), "token_ids": each.token_ids + 5}) for each in (a, b)]  # no [UNK]
 
 
-def compared_fields(a, b):
-    """Return what the views of two runs show of each head, cell by cell: before, weights and change."""
+def compared_cells(a, b):
+    """Return made effects of each cell of two runs."""
+    made = (effects_of(each)["encoder"] - step for step, each in enumerate((a, b)))
+    nothing = Answer((0,), (0,)), ("",), "", Certainty(0.5, 0.0)
+    return tuple(Effects(*nothing, {"encoder": cells}, "", {}, pd.DataFrame()) for cells in made)
+
+
+def compared_fields(a, b, cells=None):
+    """Return what the views of two runs show of each head, cell by cell: before, weights and change.
+
+    Args:
+        a: The run before.
+        b: The run now.
+        cells: Effects of each cell of both; None: weights are shown.
+    """
     shape = (2, 3, len(ALIGNED), len(ALIGNED))
     fields = {name: np.full(shape, np.nan, np.float32) for name in ("before", "weights", "change")}
+    weights = [
+        np.array([[numbers(each, layer, head, "weights") for head in range(3)] for layer in range(2)])
+        for each in (a, b)
+    ]
+    shown = weights
+    if cells is not None:
+        shown = [
+            np.where(np.isnan(one), np.nan, found.cells["encoder"])
+            for one, found in zip(weights, cells, strict=True)
+        ]
     for place in np.ndindex(shape):
         layer, head, row, column = place
         sides = zip(ALIGNED[row], ALIGNED[column], strict=True)
         found = [
-            numbers(trace, layer, head, "weights")[query, key] if None not in (query, key) else np.nan
-            for trace, (query, key) in zip((a, b), sides, strict=True)
+            side[layer, head, query, key] if None not in (query, key) else np.nan
+            for side, (query, key) in zip(shown, sides, strict=True)
         ]
         fields["before"][place], fields["weights"][place] = found
         if None not in ALIGNED[row] and not np.isnan(found).all():  # a key of one text: 0 in the other
@@ -230,12 +256,24 @@ def payloads(tmp_path_factory):
     (folder / "sorted-effects.bin").write_bytes(packed(made["masked"], **ablated))
     sides = compared()
     (folder / "compared.bin").write_bytes(compared_payload(compare(*sides), Words("en")))
+    both = compared_cells(*sides)
+    (folder / "compared-effects.bin").write_bytes(
+        compared_payload(compare(*sides), Words("en"), effects=both)
+    )
+    before, after = placed_effects(compare(*sides), both)
+    (folder / "both.bin").write_bytes(views.effects_bytes("this-run", after, before=before))
     found = read_kinds(np.array(NUMBERS), ["a", "b"], signed=True)
     (folder / "numbers.bin").write_bytes(payload_of_attentions(found, Words("en"), "", signed=True))
     facts = (
         expected(made)
         | {"numbers": NUMBERS}
-        | {"compared": {"places": ALIGNED, "fields": compared_fields(*sides)}}
+        | {
+            "compared": {
+                "places": ALIGNED,
+                "fields": compared_fields(*sides),
+                "effects": compared_fields(*sides, both),
+            }
+        }
     )
     facts["sampling"] = sampled()
     facts["effects"] = {

@@ -17,7 +17,7 @@ from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.values import interventions
-from transformer_viz.values.config import CHOICES
+from transformer_viz.values.config import CHOICES, NO_ID, TransformerConfig
 from transformer_viz.values.one_line import one_line
 from transformer_viz.values.request import UNCHANGED, Changes, Request
 from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor, flatten, restore
@@ -25,6 +25,16 @@ from transformer_viz.values.trace import by_layer
 
 USE_OWN = -1
 """Sentinel in masks and position ids: use the model's own value."""
+
+
+def stand_in(config: TransformerConfig, tokenizer: Tokenizer) -> int | None:
+    """Return the id of the token that stands for one that is left out; None: the vocabulary has none.
+
+    It is [MASK] if the vocabulary has it, else the unknown word.
+    """
+    if tokenizer.has_mask:
+        return config.mask_id
+    return None if config.unk_id == NO_ID else config.unk_id
 
 
 class Compiled:
@@ -209,6 +219,7 @@ class ForwardPass:
         """Return the tokenized text and target of a request; one stack has no target."""
         config, changes = self.config, request.changes
         source = self._encode(self.tokenizer, request.text, config.max_len, start=config.reads_start)
+        source = self._without(source, changes.leave_out)
         if changes.order is not None:
             source = self._reorder(source, changes.order)
         source = source.padded(changes.padding, max_len=config.max_len, pad_id=config.pad_id)
@@ -226,6 +237,20 @@ class ForwardPass:
         if len(encoding.ids) <= (start and not self.config.predicts_tokens):
             raise NoTokensError("text.no_words")
         return encoding
+
+    def _without(self, source, places):
+        """Return a text in which a token that says nothing stands in some places."""
+        if not places:
+            return source
+        token = stand_in(self.config, self.tokenizer)
+        if token is None:
+            raise Problem("changes.no_stand_in")
+        last = len(source.ids) - 1
+        first = int(self.config.reads_start)
+        for place in places:
+            if type(place) is not int or not first <= place <= last:
+                raise Problem("changes.leave_out", first=first, last=last, received=place)
+        return source.replaced(places, token, self.tokenizer.token(token))
 
     def _reorder(self, source, order):
         order = named_order(order, source.tokens) if isinstance(order, str) else order

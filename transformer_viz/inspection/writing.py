@@ -43,14 +43,17 @@ class Writing:
         if name := sized(config, changes):
             raise Problem("writing.sized", name=name)
         self._explorer, self._request = explorer, request
-        read = Request.of(explorer.name, request.text, order=changes.order)
+        read = Request.of(explorer.name, request.text, order=changes.order, leave_out=changes.leave_out)
         self._source = explorer.forward.prepare(read).source.ids
         self.end_id = config.end_id
         self._prompt = config.target_start or tuple(map(int, self._source))
         padding = changes.target_padding if config.has_encoder else changes.padding
         longest = config.target_max_len if config.has_encoder else config.max_len
         self.most = max(longest - padding + 1 - len(self._prompt), 0)
-        unchanged = dataclasses.replace(changes, order=None).given == () and config.pad_id not in self._prompt
+        unchanged = (
+            dataclasses.replace(changes, order=None, leave_out=()).given == ()
+            and config.pad_id not in self._prompt
+        )
         self._continued = Continued(explorer, self._source[None]) if unchanged else None
         self._means = None if changes.reference == OWN else explorer.means_for(request)
         explorer.forward.prepare(self.request(()))  # an error now, not after some tokens
@@ -64,7 +67,7 @@ class Writing:
         config, changes = self._explorer.config, self._request.changes
         written = tuple(map(int, written))
         if not config.has_encoder:
-            changes = dataclasses.replace(changes, order=None)
+            changes = dataclasses.replace(changes, order=None, leave_out=())  # `_prompt` has both
         changes = up_to(config, changes, len(self._prompt) + len(written))
         if config.has_encoder:
             return dataclasses.replace(self._request, target=written, changes=changes)

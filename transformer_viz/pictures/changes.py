@@ -23,6 +23,7 @@ EDGES = ("mute", "cut")
 """Fields of `Changes` with cells: after the softmax, and before it."""
 
 FOR_ALL = (
+    "leave_out",
     *("scaling", "residual", "positions", "order", "shift"),
     *(*MASK_FIELDS, "padding", "target_padding", "reference"),
 )
@@ -114,28 +115,31 @@ def acted(config: TransformerConfig, changes: Changes, act: Mapping[str, Any]) -
         config: Config of the model.
         changes: Those in force.
         act: "do" is "head" (toggle: name, kind, layer, head), "edge" (name, kind, layer, head, query, key),
-            "set" (name, value) or "undo" (name; of heads and edges also value, one of them).
+            "set" (name, value), "leave_out" (toggle: tokens) or "undo" (name; of heads and edges also value,
+            one of them).
     """
-    first = attention_kinds(config)[0]
-    if act["do"] == "head":
-        head = _place(first, act["kind"], act["layer"], act["head"])
-        if act["name"] == "ablate":
-            return dataclasses.replace(changes, ablate=_toggled(changes.ablate, head))
-        others = tuple((each, pattern) for each, pattern in changes.patterns if each != head)
-        is_on = (head, act["name"]) in changes.patterns
-        return dataclasses.replace(changes, patterns=others if is_on else (*others, (head, act["name"])))
-    if act["do"] == "edge":
-        edge = _place(first, act["kind"], act["layer"], act["head"], act["query"], act["key"])
-        edges = tuple(dict.fromkeys((*getattr(changes, act["name"]), edge)))
-        return dataclasses.replace(changes, **{act["name"]: edges})
-    own = getattr(UNCHANGED, act["name"])
-    if act["do"] == "set":
-        return dataclasses.replace(changes, **{act["name"]: own if act["value"] is None else act["value"]})
-    if act.get("value") is None:
-        return dataclasses.replace(changes, **{act["name"]: own})
-    gone = dataclasses.replace(UNCHANGED, **{act["name"]: [act["value"]]})  # its lists are tuples
-    left = (each for each in getattr(changes, act["name"]) if each not in getattr(gone, act["name"]))
-    return dataclasses.replace(changes, **{act["name"]: tuple(left)})
+    first, name = attention_kinds(config)[0], act.get("name", "")
+    given: dict[str, Any]
+    match act["do"]:
+        case "head":
+            head = _place(first, act["kind"], act["layer"], act["head"])
+            others = tuple((each, pattern) for each, pattern in changes.patterns if each != head)
+            is_on = (head, name) in changes.patterns
+            patterns = others if is_on else (*others, (head, name))
+            ablated = {"ablate": _toggled(changes.ablate, head)}
+            given = ablated if name == "ablate" else {"patterns": patterns}
+        case "edge":
+            edge = _place(first, act["kind"], act["layer"], act["head"], act["query"], act["key"])
+            given = {name: tuple(dict.fromkeys((*getattr(changes, name), edge)))}
+        case "leave_out":
+            given = {"leave_out": tuple(sorted({*changes.leave_out} ^ {*act["tokens"]}))}
+        case "undo" if act.get("value") is not None:
+            gone = getattr(dataclasses.replace(UNCHANGED, **{name: [act["value"]]}), name)  # as tuples
+            given = {name: tuple(each for each in getattr(changes, name) if each not in gone)}
+        case _:
+            value = act.get("value")  # of "undo" None, too: the model's own
+            given = {name: getattr(UNCHANGED, name) if value is None else value}
+    return dataclasses.replace(changes, **given)
 
 
 def is_offered(changes: Changes) -> bool:
@@ -153,6 +157,7 @@ def is_offered(changes: Changes) -> bool:
         and isinstance(changes.positions, str | None)
         and changes.reference in ((), OWN)
         and all(type(count) is int and count >= 0 for count in (changes.padding, changes.target_padding))
+        and all(type(place) is int and place >= 0 for place in changes.leave_out)
         and changes.shift in (0, SHIFT)
     )
 
@@ -273,7 +278,7 @@ def _chips(words, config, changes, trace):
     for name in FOR_ALL:
         value = getattr(changes, name)
         if value != getattr(UNCHANGED, name) and (name != "reference" or changes.ablate):
-            yield _chip(_setting_text(words, name, value), name)
+            yield _chip(_setting_text(words, name, value, trace), name)
 
 
 def _named_edge(words, config, trace, edge):
@@ -287,8 +292,10 @@ def _named_edge(words, config, trace, edge):
     return {"head": name, **(pair or {"query": query + 1, "key": key + 1})}
 
 
-def _setting_text(words, name, value):
+def _setting_text(words, name, value, trace):
     """Return the text of the chip of a change that holds for all heads."""
+    if name == "leave_out":
+        return words("change.chip.leave_out", words=_left_out(words, value, trace))
     if name == "positions":
         return words("change.chip.positions", kind=_encoding(words, value))
     if name in MASK_FIELDS:
@@ -296,6 +303,15 @@ def _setting_text(words, name, value):
     if name == "order":
         return words(f"change.chip.order.{value.partition(':')[0]}")
     return words(f"change.chip.{name}", count=value)
+
+
+def _left_out(words, places, trace):
+    """Return what the tokens that are left out were in the text, those of a word as one."""
+    offsets, spans = sorted(trace.offsets), []  # sorted, if the tokens are read in another order
+    for start, end in (offsets[place] for place in places if place < len(offsets)):
+        begin = spans.pop()[0] if spans and spans[-1][1] == start else start
+        spans.append((begin, end))
+    return words("list.comma").join(f"“{visible(trace.text[slice(*span)])}”" for span in spans)
 
 
 def _mask_names(words, mask):

@@ -8,6 +8,7 @@ from transformer_viz.language import Words, joined
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.pictures.lessons import LessonView
+from transformer_viz.questions.effects.result import Effects
 from transformer_viz.text.tokenizer import visible
 from transformer_viz.values.comparison import Comparison, merged
 from transformer_viz.values.tensors import Attentions
@@ -22,6 +23,9 @@ def compared_payload(
     acts: dict[str, Any] | None = None,
     lesson: LessonView | None = None,
     pipeline: dict[str, Any] | None = None,
+    effects: tuple[Effects, Effects] | None = None,
+    *,
+    asks_why: bool = False,
 ) -> bytes:
     """Return the payload of the attention views of a comparison.
 
@@ -31,13 +35,39 @@ def compared_payload(
         acts: As `changes.acts_of` returns it; None: nothing can be changed.
         lesson: The lesson that the views open on; None: there is none.
         pipeline: The steps of the model, as `pipeline.pipeline_of` returns them; None: not shown.
+        effects: Effects on an answer in A and in B; None: unknown.
+        asks_why: Whether these follow, as `compared_effects` packs them.
 
     Raises:
         ValueError: If the models differ in their kinds of attention, layers or heads.
     """
     shown = compared_attentions(comparison, words, acts)
+    if effects is not None:
+        before, after = placed_effects(comparison, effects)
+        for kind, cells in after.items():
+            shown[kind] = shown[kind]._replace(effects=cells, effects_before=before[kind])
     around = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header() if lesson else None}
-    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), **around)
+    run = compared_run(comparison) if asks_why else None
+    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), **around, run=run)
+
+
+def compared_run(comparison: Comparison) -> str:
+    """Return a name for a comparison, by which the effects in both runs find it."""
+    return "-".join(map(views.run_of, (comparison.a, comparison.b)))
+
+
+def compared_effects(comparison: Comparison, effects: tuple[Effects, Effects]) -> bytes:
+    """Return effects on an answer in A and in B for the views that show the comparison already."""
+    before, after = placed_effects(comparison, effects)
+    return views.effects_bytes(compared_run(comparison), after, before=before)
+
+
+def placed_effects(comparison: Comparison, effects: tuple[Effects, Effects]) -> list[dict[str, np.ndarray]]:
+    """Return kind of attention -> effect of each cell at the aligned tokens, of A and of B; NaN: none."""
+    return [
+        {kind: comparison.placed(kind, cells, after=after) for kind, cells in found.cells.items()}
+        for after, found in zip((False, True), effects, strict=True)
+    ]
 
 
 def compared_attentions(

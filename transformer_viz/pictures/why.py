@@ -87,7 +87,9 @@ def measured_text(words: Words, removed: Removed, answer: str, measured: float, 
     return words(f"why.measured.{'cell' if cell else 'head'}", head=name, **facts)
 
 
-def tinted(words: Words, effects: Effects, text: str, unit: str, side: str = "text") -> str:
+def tinted(
+    words: Words, effects: Effects, text: str, unit: str, side: str = "text", *, pressed: bool = False
+) -> str:
     """Return a text as HTML, each word in the colour of its effect, with its value as a tip.
 
     Args:
@@ -96,28 +98,34 @@ def tinted(words: Words, effects: Effects, text: str, unit: str, side: str = "te
         text: The text, into which the words' places point.
         unit: What the values are, for the tip of the whole text.
         side: "text" or "target".
+        pressed: Whether a press on a word leaves it out (`tinted.js`).
     """
     rows: Any = effects.words[effects.words["side"] == side]
     sizes: list[float] = [abs(value) for value in rows["value"].tolist() if not math.isnan(value)]
     full, parts, last = min(max([LEAST, *sizes]), DARKEST), [], 0
-    for row in rows.to_dict("records"):
+    for number, row in rows.iterrows():
         parts.append(html.escape(visible(text[last : row["start"]])))
-        parts.append(_word(words, row, full))
+        parts.append(_word(words, row, full, number if pressed else None))
         last = row["end"]
     parts.append(html.escape(visible(text[last:])))
     return f'<p class="tinted" dir="auto" title="{html.escape(unit, quote=True)}">{"".join(parts)}</p>'
 
 
-def _word(words, row, full):
-    """Return one word as HTML."""
+def _word(words, row, full, number):
+    """Return one word as HTML: with its number a button, with None not."""
     shown = html.escape(visible(row["word"]))
     if math.isnan(row["value"]):
         return f"<span>{shown}</span>"
     share = min(abs(row["value"]) / full, 1.0)
     side, value = "against" if row["value"] < 0 else "for", signed(row["value"])
-    tip = html.escape(words(f"why.tip.{side}", value=value), quote=True)
-    number = f"<small>{value}</small>" if share >= NUMBER_FROM and abs(row["value"]) >= LEAST else ""
-    return f'<span class="{side}" style="--share: {share:.2f}" title="{tip}">{number}{shown}</span>'
+    tip = words(f"why.tip.{side}", value=value)
+    button = ""
+    if number is not None:
+        tip = words("why.tip.press", tip=tip)
+        button = f' role="button" tabindex="0" data-word="{number}"'
+    tip = html.escape(tip, quote=True)
+    size = f"<small>{value}</small>" if share >= NUMBER_FROM and abs(row["value"]) >= LEAST else ""
+    return f'<span class="{side}" style="--share: {share:.2f}" title="{tip}"{button}>{size}{shown}</span>'
 
 
 def _listed(words, side, escaped):

@@ -60,6 +60,13 @@ class Encoding(NamedTuple):
             offsets=(*self.offsets, *[end] * count),
         )
 
+    def replaced(self, places: Sequence[int], token_id: int, token: str) -> Self:
+        """Return a copy in which a token stands in some places, with the offsets of what stood there."""
+        ids, tokens = self.ids.copy(), [*self.tokens]
+        for place in places:
+            ids[place], tokens[place] = token_id, token
+        return self._replace(ids=ids, tokens=tuple(tokens))
+
     def reordered(self, order: Sequence[int]) -> Self:
         """Return a copy with permuted tokens, each with its offsets in the text.
 

@@ -161,6 +161,17 @@ class Comparison:
             )
         return found
 
+    def placed(self, kind: str, cells: np.ndarray, *, after: bool) -> np.ndarray:
+        """Return an array with a number for each cell at the aligned tokens; NaN where the side lacks one.
+
+        Args:
+            kind: Kind of attention.
+            cells: float (layer, head, query, key) of one side.
+            after: Whether that side is B.
+        """
+        rows, columns = (self._rows_of(target)[:, int(after)] for target in self._sides_of(kind))
+        return _taken(_taken(cells, rows, 2), columns, 3)
+
     @property
     def has_same_heads(self) -> bool:
         """Whether both models have the same kinds of attention, layers and heads."""

@@ -33,6 +33,7 @@ EXAMPLES = {
     "ablate": "[(0, 3)]",
     "cut": "[(0, 3, 5, 2)]",
     "mute": "[(0, 3, 5, 2)]",
+    "leave_out": "[3]",
     "patches": '[ActivationPatch(trace, "encoder.0.resid_mid")]',
 }
 """Field of `Changes` that is a list -> one such list."""
@@ -53,12 +54,12 @@ def several(name: str, given: Any) -> tuple:
     """
     if isinstance(given, np.ndarray):
         given = given.tolist()
-    if hasattr(given, "site"):
+    if hasattr(given, "site") or (name == "leave_out" and isinstance(given, int)):
         return (given,)
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise Problem("changes.list", name=name, example=EXAMPLES[name], received=repr(given))
     found = tuple(given)
-    is_one = bool(found) and isinstance(found[0], str | int | np.integer)
+    is_one = name != "leave_out" and bool(found) and isinstance(found[0], str | int | np.integer)
     return (found,) if is_one else found
 
 
@@ -78,6 +79,8 @@ class Changes:
             empty: zero ablation.
         cut: Edges removed before the softmax, which redistributes their weight among the remaining keys.
         mute: Edges removed after the softmax; the other weights do not change.
+        leave_out: Tokens of the text, by their index as typed, in whose place one that says nothing stands:
+            [MASK] if the vocabulary has it, else [UNK] (leave-one-out, or erasure: Li et al., 2016).
         patterns: (head, pattern) pairs: the head's weights become "uniform", "previous", or float (query,
             key).
         patches: `ActivationPatch`es: activations of another run that replace this run's.
@@ -105,6 +108,7 @@ class Changes:
     reference: tuple | str = ()
     cut: tuple = ()
     mute: tuple = ()
+    leave_out: tuple[int, ...] = ()
     patterns: tuple = ()
     patches: tuple = ()
     scaling: bool = True
@@ -176,6 +180,7 @@ class ChangeArguments(TypedDict, total=False):
     reference: Sequence | str
     cut: Sequence
     mute: Sequence
+    leave_out: Sequence[int] | int
     patterns: Sequence | Mapping
     patches: Sequence
     scaling: bool

@@ -6,6 +6,7 @@ import { fill } from "./text.js";
 /** @import {Attention, Value, Words} from "./payload.js" */
 /** @import {Selection} from "./selection.js" */
 
+const LEAST_EFFECT = 0.0005; // log-odds that are written as more than 0
 const GOOD = 0.8; // rank correlation of estimates with measurements below which a layer's are rough
 
 /** @typedef {{count: number, of: number}} Count Lines drawn, of those above the threshold. */
@@ -59,7 +60,7 @@ export function titlesOf(selection, words, { count, of }) {
     grid: fill(words.grid_title, { layers, heads }) + role,
     before: words.side_a,
     matrix: attention.isCompared ? words.side_b : `${headTitle(attention, state)} · ${words.values[selection.value()]}`,
-    change: words.side_change,
+    change: selection.value() === "effects" ? words.side_effects : words.side_change,
     lines: linesTitle(attention, state, words) + some,
     steps: "",
   };
@@ -102,7 +103,7 @@ export function cellText(selection, words, query, key) {
   const { attention, state } = selection;
   const { layer, head } = state;
   const tokens = { query: attention.queryTokens[query], key: attention.keyTokens[key] };
-  if (attention.isCompared) return fill(words.compared_cell, { ...tokens, ...comparedAt(attention, state, query, key) });
+  if (attention.isCompared) return comparedAt(selection, words, query, key, tokens);
   const pair = fill(attention.allowed(layer, head, query, key) ? words.cell : words.masked_cell, tokens);
   /** @type {Value[]} */
   const values = attention.effects()?.cells ? ["weights", "effects"] : [];
@@ -123,6 +124,8 @@ export function effectOfHead({ attention, state }, words) {
   const effects = attention.effects();
   const effect = effects?.heads[state.layer * attention.heads + state.head] ?? null;
   if (effect === null) return "";
+  const before = effects?.headsBefore?.[state.layer * attention.heads + state.head] ?? null;
+  if (before !== null) return fill(words.compared_effects, { before: signedText(before), after: signedText(effect) });
   const agreement = effects?.agreements?.[state.layer] ?? 1;
   const estimated = agreement < GOOD ? words.rough_effect : words.estimated_effect;
   const facts = { effect: signedText(effect), agreement: agreement.toFixed(2) };
@@ -141,20 +144,25 @@ export function signedText(effect) {
 }
 
 /**
- * Return the weight of a cell before and now, and the change, as percentages; "–" where there is none.
+ * Return the weight or the effect of a cell before and now, and the change; "–" where there is none.
  *
- * @param {Attention} attention
- * @param {{layer: number, head: number}} place
+ * @param {Selection} selection
+ * @param {Words} words
  * @param {number} query
  * @param {number} key
+ * @param {{query: string, key: string}} tokens
  */
-function comparedAt(attention, { layer, head }, query, key) {
-  const read = (/** @type {"before" | "weights" | "change"} */ value) => {
-    const number = attention.field(layer, head, value).data[query * attention.keys + key];
+function comparedAt(selection, words, query, key, tokens) {
+  const { attention, state } = selection;
+  const isEffect = selection.value() === "effects";
+  const read = (/** @type {"before" | "matrix" | "change"} */ matrix) => {
+    const number = attention.field(state.layer, state.head, selection.value(matrix)).data[query * attention.keys + key];
     if (Number.isNaN(number)) return "–";
-    return `${value === "change" && number > 0 ? "+" : ""}${(100 * number).toFixed(1)}%`.replace("-", "−");
+    if (isEffect) return Math.abs(number) < LEAST_EFFECT ? "0" : signedText(number);
+    return `${matrix === "change" && number > 0 ? "+" : ""}${(100 * number).toFixed(1)}%`.replace("-", "−");
   };
-  return { before: read("before"), after: read("weights"), change: read("change") };
+  const text = fill(words.compared_cell, { ...tokens, before: read("before"), after: read("matrix"), change: read("change") });
+  return isEffect ? `${text} · ${words.values.effects}` : text;
 }
 
 /**

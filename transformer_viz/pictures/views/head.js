@@ -28,11 +28,12 @@ export function sceneOf(selection, words, { ramps }, tall, value = selection.val
   const { attention, state } = selection;
   const { data, largest, signed } = attention.field(state.layer, state.head, value);
   const isWeight = (value === "weights" || value === "before") && !attention.areNumbers;
-  const limit = isWeight ? limitOf(attention, state) : value === "change" ? Math.max(largest, LEAST_CHANGE) : largest;
+  const isEffect = value.startsWith("effects");
+  const limit = isWeight || isEffect ? limitOf(attention, state, value) : value === "change" ? Math.max(largest, LEAST_CHANGE) : largest;
   const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
-  const ends = value === "effects" ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
+  const ends = isEffect ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
   const ticks = value === "change" ? pointsOf(limit, words) : ends;
-  const diverging = value === "effects" ? ramps.effects : ramps.diverging;
+  const diverging = isEffect ? ramps.effects : ramps.diverging;
   return {
     key: `${attention.kind}/${attention.queries}/${attention.keys}`,
     rows: attention.queryTokens,
@@ -47,7 +48,7 @@ export function sceneOf(selection, words, { ramps }, tall, value = selection.val
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
     written: isWeight || value === "change",
-    numbers: value === "effects",
+    numbers: isEffect,
     hatched: hatchedOf(attention, state, value),
     covered: coveredOf(attention, state, words),
     projected: state.projected || attention.isCompared,
@@ -92,18 +93,24 @@ function coveredOf({ covered, isCovered }, { layer, head }, words) {
 function hatchedOf({ covered, isCovered, places, exists }, { layer, head }, value) {
   if (covered) return (row) => isCovered(layer, head, row);
   if (!places) return undefined;
-  if (value === "change") return (row, column) => !exists(row, column, 0) || !exists(row, column, 1);
-  return (row, column) => !exists(row, column, value === "before" ? 0 : 1);
+  if (value.endsWith("change")) return (row, column) => !exists(row, column, 0) || !exists(row, column, 1);
+  return (row, column) => !exists(row, column, value.endsWith("before") ? 0 : 1);
 }
 
 /**
- * Return where the scale of a head's weights ends; that of two runs that are compared is the same.
+ * Return where the scale of a head's weights or effects ends; that of two runs that are compared is the same, for
+ * effects also that of their difference.
  *
  * @param {Attention} attention
  * @param {{layer: number, head: number, scale: "head" | "one"}} state
+ * @param {Value} value
  */
-function limitOf(attention, { layer, head, scale }) {
+function limitOf(attention, { layer, head, scale }, value) {
+  /** @type {(...values: Value[]) => number} */
+  const largest = (...values) => Math.max(...values.map((each) => attention.field(layer, head, each).largest));
+  if (value.startsWith("effects")) {
+    return attention.isCompared ? largest("effects_before", "effects", "effects_change") : largest("effects");
+  }
   if (scale === "one") return 1;
-  const runs = attention.isCompared ? /** @type {const} */ (["before", "weights"]) : /** @type {const} */ (["weights"]);
-  return weightLimit(Math.max(...runs.map((run) => attention.field(layer, head, run).largest)), attention.seen(layer, head));
+  return weightLimit(attention.isCompared ? largest("before", "weights") : largest("weights"), attention.seen(layer, head));
 }

@@ -155,7 +155,7 @@ class Lens {
   matrixOf(name) {
     const { selection } = this;
     return matrix({
-      scene: () => this.scene(name === "matrix" ? selection.value() : name),
+      scene: () => this.scene(selection.value(name)),
       theme: () => this.page.theme,
       highlighted: () => ({ row: selection.state.query, column: selection.state.key }),
       highlight: ({ row, column }, place) => this.point({ query: row, key: column }, place, name),
@@ -242,6 +242,7 @@ class Lens {
 
   /** Open the head that does most to the answer. */
   openStrongest() {
+    if (this.selection.attention.isCompared) return; // it stays, or the one that moved most is shown
     const found = this.selection.strongest();
     if (found && !this.selection.isAt(found)) this.selection.open(found);
   }

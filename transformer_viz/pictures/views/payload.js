@@ -21,9 +21,11 @@
 
 /**
  * What a matrix shows. "masked": scores after masking; "effects": what each cell does to the answer; "before": weights of
- * the run that is compared with; "change": by how much the weights are larger than those.
+ * the run that is compared with; "change": by how much the weights are larger than those; "effects_before" and
+ * "effects_change": the same of the effects.
  *
- * @typedef {"weights" | "scores" | "masked" | "norms" | "effects" | "before" | "change"} Value
+ * @typedef {"weights" | "scores" | "masked" | "norms" | "effects" | "before" | "change" | "effects_before"
+ *   | "effects_change"} Value
  */
 
 /**
@@ -34,6 +36,8 @@
  * @property {boolean} isMeasured Whether these were measured by ablating each; else they are the sums of the cells.
  * @property {(number | null)[] | null} [agreements] Rank correlation of the estimates of each layer's heads with measurements.
  * @property {Uint16Array} [cells] (layer * head * query * key) in half precision; none: there are too many.
+ * @property {(number | null)[]} [headsBefore] Of each head, in the run that is compared with.
+ * @property {Uint16Array} [before] As `cells`, of the run that is compared with.
  */
 
 /**
@@ -121,7 +125,7 @@
  *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
  *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_a"
- *   | "side_b" | "side_change" | "compared_cell" | "switch_off" | "switch_on" | "covered" | "looks" | "does" | "does_help"
+ *   | "side_b" | "side_change" | "side_effects" | "compared_effects" | "compared_cell" | "switch_off" | "switch_on" | "covered" | "looks" | "does" | "does_help"
  *   | "bars" | "speaks_for" | "speaks_against" | "measured_effect" | "estimated_effect" | "rough_effect", string>} Words
  */
 
@@ -157,6 +161,8 @@
  * @property {{text: string, act: Act}[]} chips
  * @property {{label: string, act: Act}} compare
  */
+
+const EFFECTS = /** @type {const} */ (["effects", "effects_before", "effects_change"]);
 
 const KINDS = { float16: Uint16Array, float32: Float32Array, uint8: Uint8Array };
 
@@ -226,11 +232,12 @@ export function parse(bytes) {
  * @param {(where: Where<"float16">) => Uint16Array} array
  * @returns {CellEffects}
  */
-export function received({ cells, ...effects }, array) {
-  return cells ? { ...effects, cells: array(cells) } : effects;
+export function received({ cells, before, ...effects }, array) {
+  const found = cells ? { ...effects, cells: array(cells) } : effects;
+  return before ? { ...found, before: array(before) } : found;
 }
 
-/** @typedef {Omit<CellEffects, "cells"> & {cells?: Where<"float16">}} DescribedEffects */
+/** @typedef {Omit<CellEffects, "cells" | "before"> & {cells?: Where<"float16">, before?: Where<"float16">}} DescribedEffects */
 
 /**
  * @param {Facts & {arrays: Described, effects?: DescribedEffects}} described
@@ -273,9 +280,9 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
 
   const isAlone = Array.from({ length: queries }, (_, query) => rowPlaces?.[query].some((place) => place < 0) ?? false);
 
-  /** @type {(layer: number, head: number) => Field} */
-  function difference(layer, head) {
-    const [one, other] = [computed(layer, head, "before").data, computed(layer, head, "weights").data];
+  /** @type {(layer: number, head: number, ...values: [Value, Value]) => Field} */
+  function difference(layer, head, ...values) {
+    const [one, other] = values.map((value) => computed(layer, head, value).data);
     const data = new Float32Array(cells).fill(NaN); // a row without counterpart, or masked in both
     let largest = 0;
     for (let query = 0, cell = 0; query < queries; query++) {
@@ -294,13 +301,15 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
 
   /** @type {(layer: number, head: number, value: Value) => Field} */
   function computed(layer, head, value) {
-    if (value === "change") return difference(layer, head);
+    if (value === "change") return difference(layer, head, "before", "weights");
+    if (value === "effects_change") return difference(layer, head, "effects_before", "effects");
     if (value === "effects" && !effects?.cells) return computed(layer, head, "weights");
-    const isBefore = value === "before" && before;
+    const isBefore = (value === "before" || value === "effects_before") && before;
     const seen = isBefore ? isAllowed(before.mask) : allowed;
     const at = (layer * heads + head) * cells;
     const others = { scores, masked: scores, effects: effects?.cells };
-    const source = isBefore ? before.weights : (others[/** @type {keyof typeof others} */ (value)] ?? weights);
+    const now = others[/** @type {keyof typeof others} */ (value)] ?? weights;
+    const source = value === "effects_before" ? (effects?.before ?? now) : isBefore ? before.weights : now;
     const lengths = value === "norms" ? norms : null;
     const data = new Float32Array(cells);
     let largest = 0;
@@ -312,7 +321,7 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
       data[cell] = number;
       if (Math.abs(number) > largest) largest = Math.abs(number);
     }
-    return { layer, head, data, largest, signed: facts.signed === true || (source !== weights && !isBefore) };
+    return { layer, head, data, largest, signed: facts.signed === true || (source !== weights && source !== before?.weights) };
   }
 
   const attention = {
@@ -402,7 +411,7 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
      */
     receive(found) {
       effects = found;
-      delete cached.effects;
+      for (const value of EFFECTS) delete cached[value];
       if (!facts.figures.effect) figures.effect = found.heads;
     },
 

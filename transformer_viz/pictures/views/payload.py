@@ -106,6 +106,7 @@ class AttentionPayload(NamedTuple):
         numbers: Numbers of the layers, 1-based, if some are left out; None: all are there.
         effects: Effect of each cell on the answer: float (layer, head, query, key); None: unknown.
         ablated: Effect of each head, measured: float (layer, head); None: estimated by its cells.
+        effects_before: As `effects`, of the run that these layers are compared with.
     """
 
     found: Attentions
@@ -132,6 +133,7 @@ class AttentionPayload(NamedTuple):
     numbers: tuple[int, ...] | None = None
     effects: np.ndarray | None = None
     ablated: np.ndarray | None = None
+    effects_before: np.ndarray | None = None
 
     def number(self, layer: int) -> int:
         """Return the number of a layer, 1-based."""
@@ -171,6 +173,7 @@ class AttentionPayload(NamedTuple):
             numbers=tuple(layer + 1 for layer in where),
             effects=None if self.effects is None else self.effects[where],
             ablated=None if self.ablated is None else self.ablated[where],
+            effects_before=None if self.effects_before is None else self.effects_before[where],
         )
 
 
@@ -212,6 +215,7 @@ def effects_bytes(
     cells: Mapping[str, np.ndarray],
     ablated: Mapping[str, np.ndarray] | None = None,
     agreements: Mapping[str, Sequence[float | None]] | None = None,
+    before: Mapping[str, np.ndarray] | None = None,
 ) -> bytes:
     """Return the effects on an answer for the views that show its run already.
 
@@ -221,13 +225,15 @@ def effects_bytes(
         ablated: Kind -> effect of each head, measured: float (layer, head); None: estimated by its cells.
         agreements: Kind -> rank correlation of estimated with measured heads of each layer over some texts;
             None: unknown.
+        before: As `cells`, of the run that is compared with; None: there is none.
 
     Returns:
         As `packed`.
     """
     arrays, measured = Arrays(), ablated or {}
     kinds = {
-        kind: _effects(found, measured.get(kind), arrays) | {"agreements": (agreements or {}).get(kind)}
+        kind: _effects(found, measured.get(kind), arrays, (before or {}).get(kind))
+        | {"agreements": (agreements or {}).get(kind)}
         for kind, found in cells.items()
     }
     return packed({"run": run, "kinds": kinds}, arrays)
@@ -313,7 +319,7 @@ def _attention(kind, shown, arrays):
             for name, meaning, count in zip(names, meanings, texts, strict=True)
         ]
     if shown.effects is not None:
-        facts["effects"] = _effects(shown.effects, shown.ablated, arrays)
+        facts["effects"] = _effects(shown.effects, shown.ablated, arrays, shown.effects_before)
     if shown.shares is not None:
         facts["shares"] = [share for layer in shown.shares for share in layer]
     if shown.places is not None:
@@ -352,13 +358,18 @@ def _attention(kind, shown, arrays):
     }
 
 
-def _effects(cells, ablated, arrays):
+def _effects(cells, ablated, arrays, before=None):
     """Append the effects of one kind of attention; return that of each head, and where the cells are, unless
     they are too many.
     """
-    heads = cells.sum(axis=(2, 3)) if ablated is None else ablated
+    heads = np.nansum(cells, axis=(2, 3)) if ablated is None else ablated
     found = {"heads": _numbers(heads), "isMeasured": ablated is not None}
-    return found if cells.size > MAX_SCORES else found | {"cells": arrays.add(cells, np.float16)}
+    if before is not None:
+        found["headsBefore"] = _numbers(np.nansum(before, axis=(2, 3)))
+    if cells.size > MAX_SCORES:
+        return found
+    found["cells"] = arrays.add(cells, np.float16)
+    return found if before is None else found | {"before": arrays.add(before, np.float16)}
 
 
 def _rounded(found, most):

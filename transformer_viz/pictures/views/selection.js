@@ -108,10 +108,17 @@ export class Selection {
     return kind === this.state.kind && layer === this.state.layer && head === this.state.head;
   }
 
-  /** What the matrix and the lines show: weights, until effects that are wanted are known. @returns {Value} */
-  value() {
+  /**
+   * What a matrix and the lines show: weights, until effects that are wanted are known.
+   *
+   * @param {"before" | "matrix" | "change"} [matrix] Of two runs that are compared: before, now, or the difference.
+   * @returns {Value}
+   */
+  value(matrix = "matrix") {
     const { value } = this.state;
-    return value === "effects" && !this.attention.effects()?.cells ? "weights" : value;
+    const isEffect = value === "effects" && this.attention.effects()?.cells !== undefined;
+    if (matrix !== "matrix") return isEffect ? `effects_${matrix}` : matrix;
+    return value === "effects" && !isEffect ? "weights" : value;
   }
 
   /** The head that does most to the answer, among all kinds of attention; null: unknown. */

@@ -13,16 +13,15 @@ import tensorflow as tf
 
 from transformer_viz.analysis import label_logits
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import Compiled, Prepared
+from transformer_viz.inspection.forward import Compiled, Prepared, stand_in
 from transformer_viz.language import Problem
 from transformer_viz.questions.effects.answer import LIKELIEST, Answer, Asked, resolve
 from transformer_viz.questions.effects.changed import ABLATION, batch_size
 from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
 from transformer_viz.questions.effects.words import Word, words_of
-from transformer_viz.values.config import NO_ID
 from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
 from transformer_viz.values.request import UNCHANGED, ChangeArguments, names_changes
-from transformer_viz.values.special import is_special
+from transformer_viz.values.special import UNKNOWN, is_special
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
@@ -113,7 +112,7 @@ def estimate(explorer: Explorer, prepared: Prepared, asked: Asked) -> Effects:
     where = np.array([answer.rows]), np.array(answer.labels)
     logits, cells = differentiate(prepared.inputs, *given, *where, number)
     logits = label_logits(config, logits.numpy())
-    answer, token = answer.known(logits), stand_in(explorer)
+    answer, token = answer.known(logits), _stand_in(explorer)
     written = (source if target is None else target).tokens
     tokens = {"encoder": (source.tokens, source.tokens), "decoder": (written, written)}
     tokens["cross"] = written, source.tokens
@@ -139,7 +138,7 @@ def left_out(
 ) -> Iterator[list[tuple[Word, float]]]:
     """Yield (word, f without it), a batch of words at a time, computed lazily.
 
-    In place of each token of a word stands the model's `stand_in`; masks and positions stay. Where the
+    In place of each token of a word stands the model's stand-in; masks and positions stay. Where the
     vocabulary has none, the word is deleted and what follows moves up. That takes changes that fit any
     length, and a text with other words; else f is NaN.
 
@@ -165,19 +164,9 @@ def left_out(
             return
 
 
-def stand_in(explorer: Explorer, side: str = "text") -> int | None:
-    """Return the id of the token that stands for a word left out; None: words are deleted.
-
-    It is [MASK] if the vocabulary has it, else the unknown word.
-
-    Args:
-        explorer: `Explorer`.
-        side: "text" or "target".
-    """
-    config, tokenizer = explorer.config, explorer.tokenizer if side == "text" else explorer.output_tokenizer
-    if tokenizer.has_mask:
-        return config.mask_id
-    return None if config.unk_id == NO_ID else config.unk_id
+def _stand_in(explorer, side="text"):
+    """Return the id of the token that stands for a word of the text or the target; None: it is deleted."""
+    return stand_in(explorer.config, explorer.tokenizer if side == "text" else explorer.output_tokenizer)
 
 
 def _number(explorer, given):
@@ -193,8 +182,8 @@ def _number(explorer, given):
         return labels.index(given)
     if not explorer.config.predicts_tokens:
         raise Problem("effects.label", label=given, labels=", ".join(labels))
-    tokens = [token for token in _tokenized(explorer, given) if not is_special(token[0])]
-    if len(tokens) != 1:
+    tokens = [each for each in _tokenized(explorer, given) if not is_special(each[0]) or each[0] in UNKNOWN]
+    if len(tokens) != 1 or tokens[0][0] in UNKNOWN:
         shown = " ".join(token for token, _ in tokens)
         raise Problem("effects.token", token=given, count=len(tokens), tokens=shown)
     return tokens[0][1]
@@ -211,7 +200,7 @@ def _batches(explorer, prepared, words) -> Iterator[list[Word]]:
     size = batch_size(explorer.config, prepared)
 
     def kind(word):
-        return word.side, 0 if stand_in(explorer, word.side) is not None else len(word.tokens)
+        return word.side, 0 if _stand_in(explorer, word.side) is not None else len(word.tokens)
 
     for _, group in itertools.groupby(sorted(words, key=kind), kind):
         together = [*group]
@@ -220,7 +209,7 @@ def _batches(explorer, prepared, words) -> Iterator[list[Word]]:
 
 def _without(explorer, prepared, answer, batch):
     """Return (input name -> ids, rows that answer), each with a row for each word of a batch left out."""
-    side, token = batch[0].side, stand_in(explorer, batch[0].side)
+    side, token = batch[0].side, _stand_in(explorer, batch[0].side)
     ids, rows = np.asarray(prepared.inputs[SIDES[side]]), np.tile(answer.rows, (len(batch), 1))
     if token is not None:
         ids = np.repeat(ids, len(batch), axis=0)
@@ -241,7 +230,7 @@ def _beside(prepared, side, ids):
 
 def _can_be_left_out(explorer, prepared, word):
     """Return whether a word has a stand-in, or can be deleted: nothing else has the size of the text."""
-    if stand_in(explorer, word.side) is not None:
+    if _stand_in(explorer, word.side) is not None:
         return True
     if len(word.tokens) == prepared.inputs[SIDES[word.side]].shape[1]:
         return False

@@ -1,6 +1,7 @@
 """How good estimated effects are: beside what happens without a cell, a head or a word."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ from transformer_viz.values.request import Request
 
 CELLS = 6
 """Cells of each layer that are measured in a text, drawn by their weight: those that a picture shows."""
+
+DIGITS = 4
+"""Digits after the point to which effects are compared: what is smaller is the rounding of float32."""
 
 MATTERS = 0.05
 """Least measured effect whose sign counts."""
@@ -58,14 +62,14 @@ def quality(explorer: Explorer, texts: Iterable[str | tuple[str, str]], *, seed:
     frame = pd.DataFrame(rows, columns=pd.Index(COLUMNS))
     frame["layer"] = frame["layer"].astype("Int64")
     groups: Any = frame.groupby(["what", "kind", "layer"], sort=False, dropna=False)
-    found = [(*group, *_agreement(part)) for group, part in groups]
+    found = [(*group, *agreement(part)) for group, part in groups]
     names = ["what", "kind", "layer", "count", "correlation", "sign", "estimated", "measured"]
     return pd.DataFrame(found, columns=pd.Index(names))
 
 
 def card_facts(found: pd.DataFrame, texts: int) -> dict[str, Any]:
     """Return what a card keeps of the result of `quality` over a number of texts."""
-    rows = json.loads(found[KEPT].to_json(orient="records", double_precision=3))
+    rows = json.loads(str(found[KEPT].to_json(orient="records", double_precision=3)))
     return {"effects": rows, "effects_texts": texts}
 
 
@@ -144,10 +148,28 @@ def _of_words(explorer, prepared: Prepared, found):
             yield "words", word.side, pd.NA, estimated, found.certainty.log_odds - without[word]
 
 
-def _agreement(part):
-    """Return count, correlation, share of equal signs, and mean sizes of estimated and measured effects."""
-    estimated, measured = part["estimated"], part["measured"]
-    matters = measured.abs() > MATTERS
+def agreement(part: pd.DataFrame) -> tuple[float, ...]:
+    """Return count, rank correlation, share of equal signs, and mean sizes of some effects.
+
+    Args:
+        part: With columns estimated and measured.
+
+    >>> agreement(pd.DataFrame({"estimated": [0, 0, 0, 0.2], "measured": [1e-6, -1e-6, 0, 0.1]}))[:2]
+    (4, 1.0)
+    """
+    estimated, measured = (part[name].to_numpy(float).round(DIGITS) for name in ("estimated", "measured"))
+    matters = np.abs(measured) > MATTERS
     same = np.sign(estimated[matters]) == np.sign(measured[matters])
-    correlation = estimated.rank().corr(measured.rank())
-    return len(part), correlation, same.mean(), estimated.abs().mean(), measured.abs().mean()
+    return (
+        len(part),
+        spearman(estimated, measured),
+        float(same.mean()) if same.size else math.nan,
+        float(np.abs(estimated).mean()),
+        float(np.abs(measured).mean()),
+    )
+
+
+def spearman(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the rank correlation of two lists of numbers, ties with their mean rank; NaN: of a constant."""
+    ranks: Any = pd.DataFrame({"one": one, "other": other}).rank()
+    return float(ranks.corr().iloc[0, 1])

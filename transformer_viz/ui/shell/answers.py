@@ -139,7 +139,8 @@ def cached_answer(
     ask: Any = shared_engine().answer
     if isinstance(request, EffectsRequest):
         ask = shared_engine().effects
-    if opening_request() not in (request, getattr(request, "request", None)):
+    opening = opening_request()
+    if opening is None or request not in (opening, EffectsRequest(opening)):
         return ask(request, progress=progress)
     if kept := kept_answer(request):
         if isinstance(kept, Effects):  # whoever sees why will ask it of the next text

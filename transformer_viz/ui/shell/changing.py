@@ -90,6 +90,10 @@ def act(acted_on: Mapping[str, Any]) -> None:
                 open_run(before)
             else:
                 _set_changes(UNCHANGED)
+        case "text":
+            if not before:
+                compare_with(shown)
+            st.session_state.sentence = acted_on["text"]
         case "undo" if acted_on["name"] == "text" and before:
             _restore_text(before)
         case "undo" if acted_on["name"] == "model" and before:

@@ -9,7 +9,7 @@ from cachetools import LRUCache, cached
 
 from transformer_viz.language import Words
 from transformer_viz.pictures.changes import acts_of
-from transformer_viz.pictures.compared import compared_payload
+from transformer_viz.pictures.compared import compared_effects, compared_payload
 from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.pipeline import pipeline_of
@@ -91,8 +91,11 @@ def show_compared(
     before: Request,
     config: TransformerConfig,
     lesson: LessonView | None = None,
-) -> bytes:
-    """Show the attention views of a comparison; return their payload.
+    *,
+    asks_why: bool = False,
+) -> Callable[[tuple[Effects, Effects] | None], bytes]:
+    """Show the attention views of a comparison; return what returns their payload with the effects on the
+    answer in both runs.
 
     Args:
         comparison: The answers to both requests.
@@ -100,15 +103,26 @@ def show_compared(
         before: The request of A.
         config: Config of B's model.
         lesson: As in `compared_payload`.
+        asks_why: As in `compared_payload`.
 
     Raises:
         ValueError: If the models differ in their kinds of attention, layers or heads.
     """
     forget_other_model(request.model)
     stamps = stamp_of(before.model), stamp_of(request.model)
-    payload = _compared_payload(comparison, words(), config, before, request, stamps, lesson)
-    _show(payload)
-    return payload
+    language = words()
+    _show(_compared_payload(comparison, language, config, before, request, stamps, lesson, asks_why))
+
+    def whole(found: tuple[Effects, Effects] | None) -> bytes:
+        acts = acts_of(language, config, request, before, comparison.b)
+        return compared_payload(comparison, language, acts, lesson, pipeline_of(config, language), found)
+
+    return whole
+
+
+def show_both_effects(comparison: Comparison, found: tuple[Effects, Effects]) -> None:
+    """Hand the effects on an answer in both runs to the views that compare them."""
+    component("effects")(data=compared_effects(comparison, found), key="cell-effects")
 
 
 def _show(payload):
@@ -165,7 +179,9 @@ def _payload(trace, words: Words, looks, effects, config, asked, lesson, *, vect
     key=lambda comparison, words, config, *asked: (words.language, *asked),
     lock=threading.Lock(),
 )
-def _compared_payload(comparison: Comparison, words: Words, config, before, request, stamps, lesson):
+def _compared_payload(
+    comparison: Comparison, words: Words, config, before, request, stamps, lesson, asks_why
+):
     """Return the payload of a comparison; a rewritten model has another stamp."""
     acts = acts_of(words, config, request, before, comparison.b)
-    return compared_payload(comparison, words, acts, lesson, pipeline_of(config, words))
+    return compared_payload(comparison, words, acts, lesson, pipeline_of(config, words), asks_why=asks_why)

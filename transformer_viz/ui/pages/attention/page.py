@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.pictures.compared import placed_effects
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.labels import as_shown
 from transformer_viz.pictures.views import page
@@ -17,12 +19,25 @@ from transformer_viz.questions.effects.result import Effects, ablations
 from transformer_viz.ui.pages.attention.comparing import show_answers
 from transformer_viz.ui.pages.attention.earlier import remember_run, show_runs
 from transformer_viz.ui.pages.attention.filling import show_filling
-from transformer_viz.ui.pages.attention.lens import last_export, show_compared, show_effects, show_lens
+from transformer_viz.ui.pages.attention.lens import (
+    last_export,
+    show_both_effects,
+    show_compared,
+    show_effects,
+    show_lens,
+)
 from transformer_viz.ui.pages.attention.looks import choose_looks, kept_looks
 from transformer_viz.ui.pages.attention.prediction import show_prediction, show_writing
 from transformer_viz.ui.pages.attention.preferences import show_preferences
 from transformer_viz.ui.pages.attention.survey import show_survey
-from transformer_viz.ui.pages.attention.why import ask_why, show_measured, show_why
+from transformer_viz.ui.pages.attention.why import (
+    AS_USUAL,
+    ask_about,
+    ask_why,
+    show_both,
+    show_measured,
+    show_why,
+)
 from transformer_viz.ui.shell.address import choose_whether
 from transformer_viz.ui.shell.answers import answer, effects_for_file, head_effects, whole_answer
 from transformer_viz.ui.shell.card_facts import config_of
@@ -66,7 +81,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         comparison = compare(former, trace, orders=(before.changes.order, request.changes.order))
         show_answers(comparison, above, asked.answer)
         if comparison.has_same_heads:
-            show_comparison(model, before, request, comparison, lesson)
+            show_comparison(model, asked, before, request, comparison, lesson)
             return
         st.info(t("compare.other_heads", a=escaped(former.model), b=escaped(trace.model)))
     else:
@@ -74,6 +89,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     why = st.container(key="reasons")
     with asked.answer:  # of a lesson only if it is switched on: it asks one question at a time
         asks_why = ask_why(config_of(model), trace, why, usual=lesson is None)
+        about = EffectsRequest(request, *(ask_about(config_of(model), trace) if asks_why else AS_USUAL))
     if request.changes.order:
         show_order(trace)
     show_reading(trace, model)
@@ -87,7 +103,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     payload = show_lens(*shown, asks_why=asks_why)
 
     def known() -> Effects | None:
-        return effects_for_file(EffectsRequest(request)) if asks_why else None
+        return effects_for_file(about) if asks_why else None
 
     show_downloads(
         trace.model,
@@ -101,7 +117,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     show_explained(
         "attention", r"\mathrm{weights} = \mathrm{softmax}\left(\frac{Q K^\top}{\sqrt{d_k}}\right)"
     )
-    if asks_why and (found := show_why(why, trace, request)) is not None:
+    if asks_why and (found := show_why(why, trace, about)) is not None:
         show_effects(trace, found, model.card)
 
 
@@ -118,6 +134,7 @@ def show_answer(model: store.ModelSummary, trace: Trace, asked: Asked) -> None:
 
 def show_comparison(
     model: store.ModelSummary,
+    asked: Asked,
     before: Request,
     request: Request,
     comparison: Comparison,
@@ -127,23 +144,36 @@ def show_comparison(
 
     Args:
         model: The model of B.
+        asked: Its texts.
         before: The request of A.
         request: The request of B.
         comparison: Their answers.
         lesson: The lesson that is open; None: none.
     """
+    why, config = st.container(key="reasons"), config_of(model)
+    with asked.answer:
+        asks_why = ask_why(config, comparison.b, why, usual=lesson is None)
+        about = ask_about(config, comparison.a) if asks_why else AS_USUAL
     if request.changes.order:
         show_order(comparison.b)
     show_reading(comparison.b, model)
     if before == request:
         st.caption(t("compare.nothing"))
     if before.model == request.model:
-        show_measured(before, request, config_of(model), comparison)
+        show_measured(before, request, config, comparison, about)
     opened = lesson_view(lesson, comparison.b, request) if lesson else None
-    payload = show_compared(comparison, request, before, config_of(model), opened)
+    payload = show_compared(comparison, request, before, config, opened, asks_why=asks_why)
     title = f"{comparison.a.text} | {comparison.b.text}"
-    shown = dataclasses.replace(comparison, a=as_shown(comparison.a), b=as_shown(comparison.b))
-    show_downloads(model.name, title, lambda: payload, lambda: shown.to_frame().to_csv(index=False))
+    known: list[tuple[Effects, Effects] | None] = [None]
+    show_downloads(
+        model.name,
+        title,
+        lambda: payload(known[0]),
+        lambda: compared_table(comparison, known[0]).to_csv(index=False),
+    )
+    if asks_why and (found := show_both(why, comparison, before, request, about)) is not None:
+        known[0] = found
+        show_both_effects(comparison, found)
 
 
 def choose_changes(model: store.ModelSummary, trace: Trace, *, changed: bool) -> tuple[tuple[str, ...], bool]:
@@ -205,6 +235,19 @@ def table_of(trace: Trace, effects: Effects | None) -> Any:
     """Return the weights of a trace as a table, with what each cell does to the answer if that is known."""
     table = as_shown(trace).to_frame()
     return table if effects is None else effects.beside(table)
+
+
+def compared_table(comparison: Comparison, effects: tuple[Effects, Effects] | None) -> Any:
+    """Return the weights of two runs as a table, with what each cell does to the answer if that is known."""
+    shown = dataclasses.replace(comparison, a=as_shown(comparison.a), b=as_shown(comparison.b))
+    table = shown.to_frame()
+    if effects is None:
+        return table
+    sides = (
+        np.concatenate([placed[kind].ravel() for kind in comparison.a.kinds()])
+        for placed in placed_effects(comparison, effects)
+    )
+    return table.assign(**dict(zip(("effect_a", "effect_b"), sides, strict=True)))
 
 
 def npz_of(trace: Trace) -> bytes:
