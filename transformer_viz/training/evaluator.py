@@ -1,7 +1,9 @@
 """Evaluation during training: validation metrics, and attention and output for a few probe texts."""
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -9,8 +11,10 @@ from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import Compiled
 from transformer_viz.inspection.head_roles import NoChoiceError, head_roles
+from transformer_viz.inspection.sentences import short_texts
 from transformer_viz.inspection.typical_words import typical_words
 from transformer_viz.network.model import Transformer
+from transformer_viz.questions.effects.quality import card_facts, quality
 from transformer_viz.runs import TrainingSettings
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
 from transformer_viz.training.dataset import Dataset, Inputs
@@ -86,6 +90,36 @@ class Evaluator:
         except NoChoiceError:
             return None
 
+    def effects(self, seconds: float, keep_going: Callable[[], None] = lambda: None) -> dict[str, Any] | None:
+        """Return what a card keeps of how well estimated effects agree with measured ones.
+
+        Over as many of the validation texts as fit into the time, of long ones over a sentence of each.
+
+        Args:
+            seconds: Time limit, checked before each text; below `LEAST_SECONDS` nothing is measured.
+            keep_going: Called before each text; may raise to stop.
+
+        Returns:
+            As `card_facts`; None: too little time, or no texts.
+        """
+        texts: Sequence[Any] = self._dataset.role_texts[:EFFECT_TEXTS]
+        if seconds < LEAST_SECONDS or not texts:
+            return None
+        if self._explorer.target_tokenizer is None:
+            texts = short_texts(self._explorer, texts) or texts
+        until, read = time.monotonic() + seconds, []
+
+        def in_time():
+            for text in texts:
+                keep_going()
+                if time.monotonic() > until:
+                    return
+                read.append(text)
+                yield text
+
+        found = quality(self._explorer, in_time())
+        return card_facts(found, len(read))
+
     def _evaluate_batch(self, inputs, targets):
         return self._objective(targets, self._model(inputs))
 
@@ -127,6 +161,12 @@ class Evaluator:
         best = int(trace.probs.argmax())
         return f"{trace.labels[best]} ({trace.probs[best]:.0%})"
 
+
+EFFECT_TEXTS = 50
+"""Most texts over which estimated effects are measured."""
+
+LEAST_SECONDS = 10
+"""Shortest time in which they are: the first text alone takes a few seconds, as its graphs are built."""
 
 CONTINUATION = 12
 """Most tokens generated after a probe, or beyond the expected length: an untrained model writes no [END]."""

@@ -55,6 +55,9 @@ FIRST_STEPS = 200
 CHECKPOINT_SECONDS = 10
 """Shortest interval between two checkpoints within an epoch."""
 
+EFFECT_SHARE, MOST_EFFECT_SECONDS = 0.1, 60
+"""Most of a training's time that is then spent on how well effects are estimated: a share, and seconds."""
+
 CHECKPOINT_SHARE = 0.03
 """Largest share of the time spent on writing checkpoints."""
 
@@ -390,7 +393,9 @@ class _Worker:
         self.checkpoint_interval = max(CHECKPOINT_SECONDS, (self.last_checkpoint - before) / CHECKPOINT_SHARE)
 
     def _finish(self):
-        """Calibrate the best model and write it; measure it on the test rows, and the roles of its heads."""
+        """Calibrate the best model and write it; measure it on the test rows, the roles of its heads, and how
+        well effects are estimated.
+        """
         self.cluster = Cluster()  # no collective operations from here on
         best = store.read_model(self.run.model).parameters
         self.evaluator.set_parameters(best)
@@ -400,14 +405,17 @@ class _Worker:
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=self.overwrite)
         measured = self.dataset.test_metrics(load(self.out), self._check_stop)
-        self._write_best(best, test=measured, head_roles=self.evaluator.head_roles(self._check_stop))
+        roles = self.evaluator.head_roles(self._check_stop)
+        seconds = min(MOST_EFFECT_SECONDS, EFFECT_SHARE * self.progress.seconds)
+        effects = self.evaluator.effects(seconds, self._check_stop)
+        self._write_best(best, test=measured, head_roles=roles, effects=effects)
         if elsewhere:
             self.run.save(self.out.name, folder=self.out.parent, overwrite=True)
 
-    def _write_best(self, parameters, *, test=None, head_roles=None):
+    def _write_best(self, parameters, *, test=None, head_roles=None, effects=None):
         card = model_card(self.run, self.dataset, self.progress.seconds)
         measured = {"calibration": self.calibration, "test": test}
-        card |= {name: facts for name, facts in measured.items() if facts is not None}
+        card |= {name: facts for name, facts in measured.items() if facts is not None} | (effects or {})
         self._write_model(self.run.model, parameters, card, head_roles=head_roles)
 
     def _write_model(self, path, parameters, card, *, head_roles=None, dtype="float32"):

@@ -1,5 +1,6 @@
 """How good estimated effects are: beside what happens without a cell, a head or a word."""
 
+import contextlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from transformer_viz.questions.effects.changed import changed_logits
 from transformer_viz.questions.effects.measure import estimate, left_out
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.questions.effects.words import Word, words_of
-from transformer_viz.text.tokenizer import MASK
+from transformer_viz.text.tokenizer import MASK, NoTokensError
 from transformer_viz.values.interventions import all_heads
 from transformer_viz.values.request import Request
 
@@ -39,7 +40,7 @@ def quality(explorer: Explorer, texts: Iterable[str | tuple[str, str]], *, seed:
     """Return how well estimated effects on the prediction agree with measured ones.
 
     A cell is muted, a head ablated, a word left out. The estimate of a word is the sum of all cells in which
-    it is read.
+    it is read. Texts without tokens are left out.
 
     Args:
         explorer: `Explorer`.
@@ -58,7 +59,8 @@ def quality(explorer: Explorer, texts: Iterable[str | tuple[str, str]], *, seed:
         text, target = (each, None) if isinstance(each, str) else each
         if explorer.config.fills_in and MASK not in text:
             text = _with_gap(text)
-        rows += pairs(explorer, explorer.with_target(explorer.request(text, target=target)), random)
+        with contextlib.suppress(NoTokensError):
+            rows += pairs(explorer, explorer.with_target(explorer.request(text, target=target)), random)
     frame = pd.DataFrame(rows, columns=pd.Index(COLUMNS))
     frame["layer"] = frame["layer"].astype("Int64")
     groups: Any = frame.groupby(["what", "kind", "layer"], sort=False, dropna=False)
