@@ -37,7 +37,7 @@ def shelf(models_folder):
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_answers_and_all_weights_are_those_of_python(name):
     pair = PAIRS[name]
-    app = open_page(lang="en", **query_of(pair))
+    app = open_page(lang="en", why="0", **query_of(pair))
     [views] = views_on(app)
     header, arrays = unpack(views.proto.bytes)
     assert [chip["text"] for chip in header["acts"]["chips"]] == chips_of(pair)

@@ -96,13 +96,13 @@ def new_page(new_visitor):
 
 def open_single(page, home, pair, **address):
     """Open the page of A alone, on the first head."""
-    first = {"model": pair.model, "text": pair.text, "lang": "en", "layer": 1, "head": 1}
+    first = {"model": pair.model, "text": pair.text, "lang": "en", "layer": 1, "head": 1, "why": 0}
     open_address(page, f"{home}/?{urlencode(first | address)}")
 
 
 def open_both(page, home, pair, **address):
     """Open the page of A and B."""
-    open_address(page, f"{home}/?{urlencode(query_of(pair) | {'lang': 'en'} | address)}")
+    open_address(page, f"{home}/?{urlencode(query_of(pair) | {'lang': 'en', 'why': 0} | address)}")
 
 
 def open_address(page, address):

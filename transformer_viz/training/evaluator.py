@@ -102,7 +102,7 @@ class Evaluator:
         Returns:
             As `card_facts`; None: too little time, or no texts.
         """
-        texts: Sequence[Any] = self._dataset.role_texts[:EFFECT_TEXTS]
+        texts: Any = self._dataset.role_texts[:EFFECT_TEXTS]
         if seconds < LEAST_SECONDS or not texts:
             return None
         if self._explorer.target_tokenizer is None:

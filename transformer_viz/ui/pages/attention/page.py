@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
 from transformer_viz.pictures.compared import placed_effects
@@ -68,7 +69,9 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         model: The model.
         lesson: The lesson that is open; None: none.
     """
-    above = st.container(key="side-a")  # always: what follows keeps its place when a comparison begins
+    above = st.container(
+        key="side-a"
+    ).empty()  # always: what follows keeps its place when a comparison begins
     run = ask_run(model)
     if run is None:
         return
@@ -79,9 +82,10 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     former = answer(before) if before else None
     if before and former:
         comparison = compare(former, trace, orders=(before.changes.order, request.changes.order))
-        show_answers(comparison, above, asked.answer)
+        place = above.empty()
+        show_answers(comparison, place, asked.answer)
         if comparison.has_same_heads:
-            show_comparison(model, asked, before, request, comparison, lesson)
+            show_comparison(model, asked, place, before, request, comparison, lesson)
             return
         st.info(t("compare.other_heads", a=escaped(former.model), b=escaped(trace.model)))
     else:
@@ -135,6 +139,7 @@ def show_answer(model: store.ModelSummary, trace: Trace, asked: Asked) -> None:
 def show_comparison(
     model: store.ModelSummary,
     asked: Asked,
+    above: DeltaGenerator,
     before: Request,
     request: Request,
     comparison: Comparison,
@@ -145,6 +150,7 @@ def show_comparison(
     Args:
         model: The model of B.
         asked: Its texts.
+        above: Where the text and the answer of A stand.
         before: The request of A.
         request: The request of B.
         comparison: Their answers.
@@ -171,7 +177,7 @@ def show_comparison(
         lambda: payload(known[0]),
         lambda: compared_table(comparison, known[0]).to_csv(index=False),
     )
-    if asks_why and (found := show_both(why, comparison, before, request, about)) is not None:
+    if asks_why and (found := show_both((above, why), comparison, before, request, about)) is not None:
         known[0] = found
         show_both_effects(comparison, found)
 

@@ -164,38 +164,42 @@ def show_why(place: DeltaGenerator, trace: Trace, asked: EffectsRequest) -> Effe
 
 
 def show_both(
-    place: DeltaGenerator, comparison: Comparison, before: Request, request: Request, about: Asked
+    places: tuple[DeltaGenerator, DeltaGenerator],
+    comparison: Comparison,
+    before: Request,
+    request: Request,
+    about: Asked,
 ) -> tuple[Effects, Effects] | None:
     """Show the words of two runs and the strongest of each, of what A answers; return the effects in both.
 
     Models with other labels are each asked about their own answer.
 
     Args:
-        place: Where they stand.
+        places: Where those of A stand, in place of its text and answer, and those of B.
         comparison: The two runs.
         before: The request of A.
         request: The request of B.
         about: The answer that is explained.
     """
     a, b = comparison.a, comparison.b
-    with place:
+    with places[1]:
         one = effects(EffectsRequest(before, *about))
         if one is None:
             return None
-        _show_side("A", one, a)
+        _show_side(places[0].container(), "A", one, a)
         same = a.labels == b.labels and len(one.answer.labels) == 1
         label = one.answer.labels[0] if same else about.answer
         other = effects(EffectsRequest(request, label, about.versus, about.position))
         if other is None:
             return None
-        _show_side("B", other, b, pressed=True)
+        _show_side(places[1], "B", other, b, pressed=True)
     _listen(b, other)
     return one, other
 
 
-def _show_side(name, found, trace, *, pressed=False):
+def _show_side(place, name, found, trace, *, pressed=False):
     """Show the words of one of two runs, with the strongest beside them."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with place, st.container(horizontal=True, vertical_alignment="center"):
         lines = tinted(words(), found, trace.text, _unit(found), pressed=pressed)
         st.html(f'<div class="compared"><b class="side">{name}</b>{lines}</div>', width="content")
         st.markdown(why_text(words(), found, answer_named(trace, found), escaped), width="content")
