@@ -663,6 +663,23 @@ def test_roles_of_heads_are_kept_in_the_folder(copied):
     assert store.stamp(folder) != before
 
 
+def test_how_well_effects_are_estimated_is_kept_in_the_folder(copied):
+    folder = copied("bert-masked")
+    before, card = store.stamp(folder), store.read_model(folder).card
+    rows = [{"what": "heads", "kind": "encoder", "layer": 0, "count": 4, "correlation": 0.7, "sign": 1.0}]
+    facts = {"effects": rows, "effects_texts": 2}
+    store.write_in_card(folder.name, facts, folder.parent)
+    assert store.read_model(folder).card == card | facts
+    [listed] = store.list_models(folder.parent)
+    assert listed.card["effects"] == rows
+    assert store.stamp(folder) != before
+    (folder / "transformer_viz.json").write_text('{"effects": "many", "source": "elsewhere"}')
+    assert store.read_model(folder).card == card | {"effects": "many"}
+    (folder / "transformer_viz.json").write_text("[")
+    with pytest.raises(ModelError, match=r"transformer_viz\.json"):
+        store.read_config(folder)
+
+
 def test_folders_are_listed_among_models(copied):
     folder = copied("gpt2")
     changed(copied("bert"), model_type="deberta")

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expected, filled, payload, THEME, VIEWS } from "./setup.mjs";
+import { expected, filled, payload, texts, THEME, VIEWS } from "./setup.mjs";
 
 const { cellText, signedText } = await import(`${VIEWS}/captions.js`);
 const { default: arrive, lastEffects } = await import(`${VIEWS}/effects.js`);
@@ -188,5 +188,12 @@ for (const value of VALUES) {
       }
     }
     assert.deepEqual(filled(pen).slice(0, -128).map(({ fill }) => fill), colours); // the rest is the scale
+    if (value === "change") return;
+    const shares = [...scene.values].filter((share, cell) => {
+      return share >= 0.045 && !scene.hatched(Math.floor(cell / places.length), cell % places.length);
+    });
+    const percents = shares.map((share) => String(Math.round(100 * share)));
+    assert.notDeepEqual(percents, shares.map((share) => String(Math.floor(100 * share))));
+    assert.deepEqual(texts(pen).filter((text) => /^[1-9]\d*$/.test(text)).sort(), percents.sort());
   });
 }

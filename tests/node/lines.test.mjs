@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { elements, payload, texts, THEME, VIEWS } from "./setup.mjs";
 
-const { MOST_EDGES } = await import(`${VIEWS}/edges.js`);
+const { eachEdge, MOST_EDGES } = await import(`${VIEWS}/edges.js`);
 const { lines } = await import(`${VIEWS}/lines.js`);
 const { HALF, parse } = await import(`${VIEWS}/payload.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
@@ -51,6 +51,18 @@ const placeOf = (svg, token, anchor) => {
   const found = elements(svg, "text").find((text) => text.textContent === token && text["text-anchor"] === anchor);
   return [Number(found.x), Number(found.y)];
 };
+
+test("a line joins the query and the key of its cell, of which there may be more keys than queries", () => {
+  const { attentions } = parse(payload("writing"));
+  const { queries, keys } = attentions.cross;
+  assert.notEqual(queries, keys);
+  const selection = new Selection(attentions, { kind: "cross", layer: 1, head: 2, threshold: 0.01 });
+  const found = [];
+  eachEdge(selection, 2, (...edge) => found.push(edge.slice(0, 3)));
+  const weights = [...attentions.cross.field(1, 2, "weights").data];
+  const cells = weights.map((weight, cell) => [Math.floor(cell / keys), cell % keys, weight]);
+  assert.deepEqual(found, cells.filter(([, , weight]) => weight >= 0.01));
+});
 
 test("there is a line for each weight of the shown heads that reaches the threshold, in the colour of its head", () => {
   const found = shown("masked");

@@ -31,18 +31,23 @@ test("a head is computed once until another is asked for", () => {
   assert.notEqual(attention.field(0, 2, "norms"), field);
 });
 
-test("each layer can have a mask of its own", () => {
-  const attention = parse(payload("layers")).attentions.encoder;
-  expected.layers.masks.forEach((rows, layer) => {
-    rows.forEach((row, query) =>
-      row.forEach((allowed, key) => {
-        assert.equal(attention.allowed(layer, 2, query, key), allowed);
-        assert.equal(Number.isNaN(attention.field(layer, 2, "weights").data[query * 7 + key]), !allowed);
-      }),
-    );
-    assert.equal(attention.seen(layer, 2), Math.max(...rows.map((row) => row.filter(Boolean).length)));
+for (const [name, heads] of Object.entries({ layers: [2], each: [0, 1, 2] })) {
+  test(`each layer can have masks of its own: "${name}"`, () => {
+    const attention = parse(payload(name)).attentions.encoder;
+    expected[name].masks.forEach((masks, layer) => {
+      for (const head of heads) {
+        const rows = masks[masks.length > 1 ? head : 0];
+        rows.forEach((row, query) =>
+          row.forEach((allowed, key) => {
+            assert.equal(attention.allowed(layer, head, query, key), allowed);
+            assert.equal(Number.isNaN(attention.field(layer, head, "weights").data[query * 7 + key]), !allowed);
+          }),
+        );
+        assert.equal(attention.seen(layer, head), Math.max(...rows.map((row) => row.filter(Boolean).length)));
+      }
+    });
   });
-});
+}
 
 test("a mask and the vectors are those of the trace", () => {
   const attention = parse(payload("masked")).attentions.encoder;

@@ -103,6 +103,9 @@ def traces():
     second = second._replace(
         attention_mask=~np.tri(7, k=-2, dtype=bool)[None], attention=capped(second.attention, CAP)
     )
+    own = np.stack([np.tri(7, k=place, dtype=bool) for place in range(3)])
+    values = made["layers"].values._replace(encoder=(first, second._replace(attention_mask=own)))
+    made["each"] = Trace(**{**vars(made["layers"]), "values": values})
     values = made["layers"].values._replace(encoder=(first, second), score_cap=np.float32(CAP))
     made["layers"] = Trace(**{**vars(made["layers"]), "values": values})
     return made
@@ -181,8 +184,9 @@ def expected(made):
             "scores": made["biased"].encoder[0].attention.scores.tolist(),
             "weights": made["biased"].encoder[0].attention.weights.tolist(),
         },
+        "each": {"masks": made["each"].kinds()["encoder"].mask.tolist()},
         "layers": {
-            "masks": [mask[0].tolist() for mask in made["layers"].kinds()["encoder"].mask],
+            "masks": made["layers"].kinds()["encoder"].mask.tolist(),
             "scores": made["layers"].encoder[1].attention.scores.tolist(),
         },
         "long": made["long"].encoder[0].attention.weights[0, 7].tolist(),

@@ -41,6 +41,9 @@ TARGET = "tokenizer_target.json"
 HEAD_ROLES = "roles.json"
 """File with what the heads usually do, if that was measured."""
 
+HUB_CARD = "transformer_viz.json"
+"""File of a folder of the hub with facts of its card that are measured here."""
+
 OPTIONAL = {TARGET, HEAD_ROLES}
 PAYLOAD = LARGEST.keys() - {"manifest.json"} - OPTIONAL
 DESKTOP = {".DS_Store", "Thumbs.db", "desktop.ini"}  # files of file managers, ignored

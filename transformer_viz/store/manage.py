@@ -8,10 +8,11 @@ from typing import Any
 
 from transformer_viz.store import hugging_face
 from transformer_viz.store.atomic import move_into_place, write_alone, write_files
-from transformer_viz.store.card import card_text
+from transformer_viz.store.card import card_text, check_card, check_card_size
 from transformer_viz.store.format import (
     DESKTOP,
     HEAD_ROLES,
+    HUB_CARD,
     LARGEST,
     ModelError,
     check_size,
@@ -97,16 +98,25 @@ def shorten_card(name: str, folder: Path | None = None) -> None:
 def write_in_card(name: str, facts: dict[str, Any], folder: Path | None = None) -> None:
     """Save some facts in the card of a model, in place of those of the same names.
 
+    Of a model of the hub, whose card is made of its other files, they are kept in a file of their own.
+
     Args:
         name: Of the model.
         facts: Values that JSON has, by name.
         folder: Folder of models; None: `models_folder()`.
 
     Raises:
-        ModelError: If there is no such model, it is damaged, came with an installed package or from the hub,
-            its card becomes too long, or the disk refuses.
+        ModelError: If there is no such model, it is damaged, came with an installed package, its card becomes
+            too long, or the disk refuses.
     """
     target = _target(name, folder)
+    if hugging_face.is_hugging_face(target):
+        file = target / HUB_CARD
+        check_card(file, facts)
+        text = json.dumps(facts, ensure_ascii=False, indent=1)
+        check_card_size(file, len(text))
+        write_alone(file, text.encode())
+        return
     files = read_files(name, folder)
     card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
     write_files(target, _with(files, "card.json", card_text(target / "card.json", card | facts)))

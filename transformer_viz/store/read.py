@@ -17,6 +17,7 @@ from transformer_viz.store.eight_bit import SCALE, restore
 from transformer_viz.store.foreign import KIND_OF_SUFFIX
 from transformer_viz.store.format import (
     HEAD_ROLES,
+    HUB_CARD,
     TARGET,
     ModelError,
     StoredModel,
@@ -195,7 +196,7 @@ def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
     """Return config and card of a model, after all checks except those of parameters and tokenizers."""
     if hugging_face.is_hugging_face(folder):
         found = hugging_face.read_contents(folder)
-        return found.config, found.card
+        return found.config, found.card | _hub_effects(folder)
     hashes = checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"
@@ -209,7 +210,8 @@ def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
 def _read(folder, name):
     if hugging_face.is_hugging_face(folder):
         found = hugging_face.read_folder(folder, name)
-        return dataclasses.replace(found, head_roles=_head_roles(folder, found.config))
+        card = found.card | _hub_effects(folder)
+        return dataclasses.replace(found, card=card, head_roles=_head_roles(folder, found.config))
     hashes = checked_files(folder)
     file = folder / "parameters.safetensors"
     texts = {name: _text(folder / name, hashes) for name in hashes if name.startswith("tokenizer")}
@@ -278,6 +280,18 @@ def _roles_text(folder):
     with disk_errors(file, "read"):
         check_size(file, file.stat().st_size)
         return file.read_text(encoding="utf-8", errors="replace")
+
+
+def _hub_effects(folder):
+    """Return what was measured of a model of the hub: how well effects are estimated."""
+    file = folder / HUB_CARD
+    if not file.is_file():
+        return {}
+    with disk_errors(file, "read"):
+        check_card_size(file, file.stat().st_size)
+        facts = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
+    check_card(file, facts)
+    return {name: facts[name] for name in ("effects", "effects_texts") if name in facts}
 
 
 def _parameters(file, config):
