@@ -16,7 +16,7 @@ from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.removed import Removed, removed
 from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
-from transformer_viz.ui.pages.attention.page import compared_table
+from transformer_viz.ui.pages.attention.page import compared_table, npz_of
 from transformer_viz.values.comparison import compare
 from transformer_viz.values.request import Changes, Request
 
@@ -93,6 +93,7 @@ def test_the_page_says_what_python_says_until_it_is_switched_off(explorer, engin
         assert f"**{reason.word}** {signed(reason.value)}" in shown(app).replace("\\", "")
     [said] = [each.proto.body for each in app.get("html") if 'class="tinted"' in each.proto.body]
     assert said == tinted(ENGLISH, found, TEXT, ENGLISH("why.unit", token=found.stand_in), pressed=True)
+    assert "Effects on the answer (NPZ)" in [each.proto.label for each in app.get("download_button")]
     assert "why" not in app.query_params
     app.toggle(key="why").set_value(False)
     again(app)
@@ -168,6 +169,14 @@ def test_the_saved_table_has_the_effect_of_each_cell(translator):
         assert len(rows) == cells.size
         assert rows["effect"].tolist() == cells[tuple(rows[place].to_numpy().T)].tolist()
     assert table.drop(columns="effect").equals(trace.to_frame())
+
+
+def test_the_file_with_the_effects_is_read_by_python(explorer, tmp_path):
+    found, path = effects(explorer, TEXT), tmp_path / "effects.npz"
+    path.write_bytes(npz_of(found))
+    again = Effects.load(path)
+    assert again.words.equals(found.words)
+    assert again.cells["encoder"].tolist() == found.cells["encoder"].tolist()
 
 
 @pytest.mark.usefixtures("decoders")

@@ -109,7 +109,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     def known() -> Effects | None:
         return effects_for_file(about) if asks_why else None
 
-    show_downloads(
+    downloads = show_downloads(
         trace.model,
         trace.text,
         lambda: payload(known()),
@@ -123,6 +123,8 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
     )
     if asks_why and (found := show_why(why, trace, about)) is not None:
         show_effects(trace, found, model.card)
+        with downloads:
+            offer_file("effects", f"{trace.model}-effects.npz", "application/zip", lambda: npz_of(found))
 
 
 def show_answer(model: store.ModelSummary, trace: Trace, asked: Asked) -> None:
@@ -206,8 +208,8 @@ def show_downloads(
     to_payload: Callable[[], bytes],
     to_csv: Callable[[], str],
     to_npz: Callable[[], bytes] | None = None,
-) -> None:
-    """Show the buttons that save all that is shown; the menu of the views presses them.
+) -> DeltaGenerator:
+    """Show the buttons that save all that is shown, which the menu of the views presses; return their place.
 
     That of the page has the number of the export in its key: the views find by it the one that knows what
     is selected.
@@ -221,20 +223,31 @@ def show_downloads(
     """
     number, start = last_export()
     title, language = f"{model}: {text}", words().language
-    with st.container(key="downloads"):
+    place = st.container(key="downloads")
+    with place:
         for kind, mime, make in (
             ("csv", "text/csv", lambda: csv_for_excel(to_csv())),
             *([("npz", "application/zip", to_npz)] if to_npz else []),
             ("html", "text/html", lambda: page(to_payload(), title=title, language=language, start=start)),
         ):
-            st.download_button(
-                t(f"download.{kind}"),
-                make,
-                file_name=f"{model}-attention.{kind}",
-                mime=mime,
-                on_click="ignore",
-                key=f"download-{kind}{number if kind == 'html' else ''}",
-            )
+            offer_file(kind, f"{model}-attention.{kind}", mime, make, number if kind == "html" else "")
+    return place
+
+
+def offer_file(kind: str, name: str, mime: str, make: Callable[[], Any], number: str = "") -> None:
+    """Show a button that saves a file.
+
+    Args:
+        kind: What it is, in the key of its label.
+        name: Of the file.
+        mime: Its type.
+        make: Returns its content, when it is pressed.
+        number: Of the export, in the key of the button; "": there is one button only.
+    """
+    label = t(f"download.{kind}")
+    st.download_button(
+        label, make, file_name=name, mime=mime, on_click="ignore", key=f"download-{kind}{number}"
+    )
 
 
 def table_of(trace: Trace, effects: Effects | None) -> Any:
@@ -256,9 +269,9 @@ def compared_table(comparison: Comparison, effects: tuple[Effects, Effects] | No
     return table.assign(**dict(zip(("effect_a", "effect_b"), sides, strict=True)))
 
 
-def npz_of(trace: Trace) -> bytes:
-    """Return the trace as a file for `Trace.load`."""
+def npz_of(found: Trace | Effects) -> bytes:
+    """Return a trace or effects as a file for `Trace.load`, or for `Effects.load`."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "trace.npz"
-        trace.save(path)
+        path = Path(folder) / "found.npz"
+        found.save(path)
         return path.read_bytes()
