@@ -123,7 +123,7 @@ def test_an_address_compares_with_own_models_alone(shelf):
     own = os.path.abspath(classroom.own_models(classroom.owner_of("ann")) / "mine")
     for who, is_shown in (("ann", True), ("bob", False)):
         before = Request(own, "A dull plot.").to_json()
-        app = visit(who, "attention", text="A dull film.", before=before)
+        app = visit(who, "attention", text="A dull film.", before=before, why="0")
         assert any("A dull plot" in part.proto.body for part in app.get("html")) == is_shown
 
 

@@ -160,15 +160,13 @@ def show_comparison(
     """
     why, config = st.container(key="reasons"), config_of(model)
     with asked.answer:
-        asks_why = ask_why(config, comparison.b, why, usual=lesson is None)
+        asks_why = bool(comparison.a.labels) and ask_why(config, comparison.b, why, usual=lesson is None)
         about = ask_about(config, comparison.a) if asks_why else AS_USUAL
     if request.changes.order:
         show_order(comparison.b)
     show_reading(comparison.b, model)
     if before == request:
         st.caption(t("compare.nothing"))
-    if before.model == request.model:
-        show_measured(before, request, config, comparison, about)
     opened = lesson_view(lesson, comparison.b, request) if lesson else None
     payload = show_compared(comparison, request, before, config, opened, asks_why=asks_why)
     title = f"{comparison.a.text} | {comparison.b.text}"
@@ -182,6 +180,9 @@ def show_comparison(
     if asks_why and (found := show_both((above, why), comparison, before, request, about)) is not None:
         known[0] = found
         show_both_effects(comparison, found)
+    if before.model == request.model:
+        with why:
+            show_measured(before, request, config, comparison, about)
 
 
 def choose_changes(model: store.ModelSummary, trace: Trace, *, changed: bool) -> tuple[tuple[str, ...], bool]:

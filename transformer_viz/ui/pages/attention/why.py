@@ -47,7 +47,7 @@ MOST_CELLS = 10_000_000
 class Asked(NamedTuple):
     """Which answer is explained, as in `EffectsRequest`; None: as there."""
 
-    answer: str | None = None
+    answer: str | int | None = None
     versus: str | None = None
     position: int | None = None
 
@@ -187,9 +187,10 @@ def show_both(
         if one is None:
             return None
         _show_side(places[0].container(), "A", one, a)
-        same = a.labels == b.labels and len(one.answer.labels) == 1
-        label = one.answer.labels[0] if same else about.answer
-        other = effects(EffectsRequest(request, label, about.versus, about.position))
+        theirs = about if a.labels == b.labels else AS_USUAL
+        if a.labels == b.labels and len(one.answer.labels) == 1:
+            theirs = theirs._replace(answer=one.answer.labels[0])
+        other = effects(EffectsRequest(request, *theirs))
         if other is None:
             return None
         _show_side(places[1], "B", other, b, pressed=True)
