@@ -69,9 +69,7 @@ def show_text(model: store.ModelSummary, lesson: Lesson | None) -> None:
         model: The model.
         lesson: The lesson that is open; None: none.
     """
-    above = st.container(
-        key="side-a"
-    ).empty()  # always: what follows keeps its place when a comparison begins
+    above = st.container(key="side-a")  # always: what follows keeps its place when a comparison begins
     run = ask_run(model)
     if run is None:
         return
