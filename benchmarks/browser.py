@@ -4,8 +4,9 @@
 click, as the server is not involved; a sentence from the button press until two frames after the canvas has
 its new height; a head that is switched off until two frames after both runs and their difference are there;
 a click without a change until the last message of the run; another page until two frames after its
-last picture. Then a training is started on the Train page, and the first two are measured again in another
-window. Finally, a head is switched off in each included model, on its own example.
+last picture; *Why?* from the picture until two frames after the words are tinted. Then a training is started
+on the Train page, and the first two are measured again in another window. Finally, a head is switched off in
+each included model, on its own example.
 """
 
 import os
@@ -45,6 +46,20 @@ SWITCHED = f"""() => new Promise(done => {{
     check();
 }}).then(end => end - window.__start)"""
 
+TINTED = f"""() => new Promise(done => {{
+    const height = () => window.__lens().style.height;
+    const words = () => document.querySelector('.tinted')?.textContent ?? '';
+    const before = height(), old = words();
+    let painted = 0;
+    const check = () => {{
+        if (!painted && height() !== before) painted = performance.now();
+        painted && words() && words() !== old ? {FRAMES}.then(end => done([painted, end]))
+            : requestAnimationFrame(check);
+    }};
+    window.__clicked();
+    check();
+}}).then(([painted, end]) => [painted - window.__start, end - painted])"""
+
 FIND = """window.__lens = () => {
     const has = element => element.shadowRoot?.querySelector('.matrix');
     return [...document.querySelectorAll('*')].find(has).shadowRoot.querySelector('.matrix canvas');
@@ -54,6 +69,13 @@ SENTENCE = (
     "I had not expected much of it, yet the film is funny, warm and beautifully shot, the actors are a joy "
     "to watch, and I left smiling all the way home."
 )
+
+TEXTS = {
+    "imdb-sentiment": SENTENCE,
+    "reviews-next": SENTENCE,
+    "translate-en-fr": "the cat " + "and the dog " * 9 + "sleep",
+}
+"""Model -> a text of 30 words."""
 
 HEARD = """window.WebSocket = class extends WebSocket {
     constructor(...given) {
@@ -90,6 +112,7 @@ def main():
         print(f"from the command to the first picture      {time.perf_counter() - begin:6.2f} s")
         measure(page, process.pid)
         measure_comparisons(page)
+        measure_tints(page, f"http://localhost:{port}")
         measure_pages(page)
         measure_training(browser, page, f"http://localhost:{port}/train?task=addition")
         measure_models(page, f"http://localhost:{port}")
@@ -160,6 +183,27 @@ def switch_off(page, power):
     lens.locator("[data-key^=compare]").click()
     lens.locator(".panels:not(.compared)").wait_for()
     return taken
+
+
+def measure_tints(page, address):
+    """Print for some models how long after the picture of a sentence of 30 words its words are tinted."""
+    print("from the picture of 30 words to their tints, when compiled and when not:")
+    for model, text in TEXTS.items():
+        page.goto(f"{address}/?model={model}&text={text[:6]}")
+        page.locator(".tinted").first.wait_for()
+        page.evaluate(FIND)
+        box, enter, taken = (
+            page.locator(".st-key-sentence input"),
+            page.get_by_role("button", name="Enter"),
+            [],
+        )
+        for i in range(CLICKS):
+            for each in (text, text.split()[i % 2]):
+                box.fill(each)
+                taken.append(click(page, enter, TINTED))
+                page.wait_for_timeout(300)
+        first, *others = [tinted for _, tinted in taken[::2]]
+        print(f"  {model:<20} {statistics.median(others):6.0f} ms, the first {first:6.0f} ms")
 
 
 def measure_pages(page):

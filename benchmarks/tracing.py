@@ -1,6 +1,7 @@
 """The cost of tracing, relative to untraced passes, stock Keras layers, and BERT in PyTorch.
 
-`python benchmarks/tracing.py [part ...]`, parts: untraced, keras, bert, sentences, effects, training, memory.
+`python benchmarks/tracing.py [part ...]`, parts: untraced, keras, bert, sentences, effects, answer, training,
+memory.
 Each measures a ratio in one run. "bert" needs PyTorch and Hugging Face's transformers;
 OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 in front of the command holds both to one thread.
 """
@@ -150,6 +151,19 @@ def effects():
         )
 
 
+def answer():
+    """Print the ratio of the effects on an answer to a forward and backward pass of the same model."""
+    print("effects of all cells and heads on the answer / one forward and backward pass, same model")
+    measure = load_upper_floor("questions.effects.measure")
+    for name, config in SIZES.items():
+        explorer = explore(config)
+        for length in LENGTHS:
+            prepared = explorer.prepare(explorer.request(text(length)))
+            both = functools.partial(there_and_back(explorer.model), prepared.inputs["token_ids"])
+            ours = functools.partial(measure.estimate, explorer, prepared, measure.Asked())
+            show(f"{name}, {length} tokens", *interleaved(ours, both))
+
+
 def training():
     """Print the ratio of a training step under `fit` to that of stock Keras layers."""
     import keras
@@ -233,6 +247,19 @@ def compiled(model):
     return lambda ids: keras.tree.map_structure(lambda tensor: tensor.numpy(), run(ids))
 
 
+def there_and_back(model):
+    """Return a compiled pass of open length and the gradients of a logit for all weights, as NumPy arrays."""
+    import tensorflow as tf
+
+    @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)])
+    def differentiate(ids):
+        with tf.GradientTape() as tape:
+            logit = model(ids)[0, 0]
+        return logit, tape.gradient(logit, [variable.value for variable in model.trainable_variables])
+
+    return lambda ids: differentiate(ids)[0].numpy()
+
+
 def interleaved(first, second):
     """Return the seconds of both functions, called alternately."""
     taken = [], []
@@ -258,6 +285,7 @@ PARTS = {
     "bert": bert,
     "sentences": sentences,
     "effects": effects,
+    "answer": answer,
     "training": training,
     "memory": memory,
 }

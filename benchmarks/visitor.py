@@ -58,6 +58,9 @@ Overrated, but that last shot still haunts me.
 They should show this in schools, as a warning.
 Simple, funny, human: go and see it.""".splitlines()
 
+PICTURE = "transformer_viz.streamlit"
+"""Name of the component that draws the attention of a sentence."""
+
 REVIEWS = [" ".join(pair) for pair in itertools.permutations(SENTENCES, 2)]
 """Texts to type: more than the server caches answers for."""
 
@@ -91,7 +94,8 @@ class Visitor:
         self.socket, self.is_open = None, False
         self.box, self.text, self.query = None, None, {}
         self.kept, self.max_age, self.runs, self.views = {}, 0, 0, 0
-        self.waits = {"arrival": [], "sentence": []}
+        self.waits = {"arrival": [], "picture": [], "sentence": []}
+        self.seen = None
         self.errors = []
 
     @contextlib.contextmanager
@@ -146,7 +150,7 @@ class Visitor:
         if self.text is not None:
             request.widget_states.widgets.add(id=self.box.id).string_value = self.text
         errors = len(self.errors)
-        begin = time.perf_counter()
+        begin, self.seen = time.perf_counter(), None
         with self.noting_errors():
             await self.socket.send(message.SerializeToString())
             async with asyncio.timeout(PATIENCE):
@@ -157,6 +161,8 @@ class Visitor:
             self.errors.append(f"{name}: no attention")
         if len(self.errors) == errors:
             self.waits[name].append(wait)
+            if self.seen and name == "sentence":
+                self.waits["picture"].append(1000 * (self.seen - begin))
 
     def take(self, payload):
         """Process one message; return whether it ends a run."""
@@ -187,6 +193,8 @@ class Visitor:
         kind = delta.new_element.WhichOneof("type")
         if kind == "bidi_component":
             self.views += 1
+            if delta.new_element.bidi_component.component_name == PICTURE:
+                self.seen = self.seen or time.perf_counter()
         elif kind == "exception":
             self.errors.append(f"{delta.new_element.exception.type}: {delta.new_element.exception.message}")
         elif kind == "text_input":

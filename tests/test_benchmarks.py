@@ -67,7 +67,7 @@ def test_a_session_that_fails_is_one_error_and_ends(answer, said):
     ann = beside(answer, sentence)
     assert len(ann.errors) == 1
     assert ann.errors[0].startswith(said)
-    assert ann.waits == {"arrival": [], "sentence": []}
+    assert ann.waits == {"arrival": [], "picture": [], "sentence": []}
 
 
 def test_a_sentence_that_is_not_answered_leaves_the_figures_so_far():

@@ -184,3 +184,5 @@ def test_who_waits_while_the_app_ends_is_told_so(visitors):
     for each in (first, second):
         with pytest.raises(EngineError, match="closed"):
             each.result()
+    with pytest.raises(EngineError, match="closed"):
+        worker.submit(operator.add, 1, 1, limit=PLENTY)

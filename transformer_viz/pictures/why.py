@@ -41,10 +41,12 @@ def reasons(effects: Effects) -> tuple[list[Reason], list[Reason]]:
     Punctuation is never a reason; a word that stands several times is one with its largest effect.
     """
     found: dict[str, Reason] = {}
-    for row in effects.words.dropna(subset=["value"]).to_dict("records"):
+    for row in effects.words.to_dict("records"):
         reason = Reason(row["word"], row["value"])
+        if math.isnan(reason.value) or is_punctuation(reason.word):
+            continue
         known = found.get(reason.word.casefold())
-        if not is_punctuation(reason.word) and (known is None or abs(reason.value) > abs(known.value)):
+        if known is None or abs(reason.value) > abs(known.value):
             found[reason.word.casefold()] = reason
     ranked = sorted(found.values(), key=lambda reason: -abs(reason.value))
     least = max(LEAST, SHARE * abs(ranked[0].value)) if ranked else LEAST
@@ -100,10 +102,11 @@ def tinted(
         side: "text" or "target".
         pressed: Whether a press on a word leaves it out (`tinted.js`).
     """
-    rows: Any = effects.words[effects.words["side"] == side]
-    sizes: list[float] = [abs(value) for value in rows["value"].tolist() if not math.isnan(value)]
+    numbered: Any = enumerate(effects.words.to_dict("records"))
+    rows = [(number, row) for number, row in numbered if row["side"] == side]
+    sizes: list[float] = [abs(row["value"]) for _, row in rows if not math.isnan(row["value"])]
     full, parts, last = min(max([LEAST, *sizes]), DARKEST), [], 0
-    for number, row in rows.iterrows():
+    for number, row in rows:
         parts.append(html.escape(visible(text[last : row["start"]])))
         parts.append(_word(words, row, full, number if pressed else None))
         last = row["end"]

@@ -65,8 +65,14 @@ class Worker:
             limit: Seconds the child may take.
             is_cheap: Whether the question itself takes no time: if there is no answer within the limit, it is
                 asked once more, of another child.
+
+        Raises:
+            EngineError: If the worker was closed.
         """
-        return self._queue.submit(self._answer, question, args, limit, is_cheap)
+        try:
+            return self._queue.submit(self._answer, question, args, limit, is_cheap)
+        except RuntimeError:
+            raise EngineError("closed") from None
 
     def ask(
         self,
