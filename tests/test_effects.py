@@ -50,6 +50,7 @@ def test_the_effect_on_a_class_is_how_much_less_probable_it_is_without_the_head(
 
 def test_of_a_translator_it_is_the_mean_over_what_it_would_write(translator):
     found = head_effects(translator, TEXT, target=TARGET)
+    assert len(found) == 3
     assert list(found) == ["encoder", "decoder", "cross"]
     whole = translator.trace(TEXT, target=TARGET).probs.astype("f8")
     without = translator.trace(TEXT, target=TARGET, ablate=[("cross", 0, 1)]).probs.astype("f8")

@@ -181,6 +181,10 @@ UNFIT = {
         "its normalizer Replace has no field 'content'",
         {"normalizer": {"type": "Replace", "pattern": {"String": "a"}}},
     ),
+    "pattern that is no text": (
+        "`pattern` of its normalizer Replace must be",
+        {"normalizer": {"type": "Replace", "pattern": {"String": 1}, "content": "b"}},
+    ),
     "bytes of bytes": (
         "it may make a text 8,192 times as long",
         {"pre_tokenizer": sequence("pre_tokenizer", *[{"type": "ByteLevel"} | BYTES] * 6)},

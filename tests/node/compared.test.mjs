@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expected, filled, payload, texts, THEME, VIEWS } from "./setup.mjs";
 
-const { cellText, signedText } = await import(`${VIEWS}/captions.js`);
+const { cellText, effectOfHead, signedText } = await import(`${VIEWS}/captions.js`);
 const { default: arrive, lastEffects } = await import(`${VIEWS}/effects.js`);
 const { css, entry, ramp } = await import(`${VIEWS}/colour.js`);
 const { sceneOf } = await import(`${VIEWS}/head.js`);
@@ -167,6 +167,20 @@ test("effects of two runs and their difference are aligned, on one scale, packed
     assert.equal(text, `${["before", "weights", "change"].map((name) => said(read(name))).join(" ")} · effect`);
   }
   assert.ok(found.headsBefore.length === 6 && found.heads.length === 6);
+});
+
+test("heads of two runs are said to be measured where both are, and then the measured numbers stand there", () => {
+  const { attentions: compared } = parse(payload("compared"));
+  const said = { compared_effects: "estimated {before} {after}", compared_measured: "measured {before} {after}" };
+  for (const [name, word] of [["both", "estimated"], ["both-measured", "measured"]]) {
+    arrive({ data: payload(name) });
+    const { encoder: found } = lastEffects().kinds;
+    compared.encoder.receive(found);
+    const selection = new Selection({ encoder: compared.encoder }, { layer: 1, head: 2 });
+    const [before, after] = [found.headsBefore[5], found.heads[5]].map(signedText);
+    assert.equal(effectOfHead(selection, { ...words, ...said }), `${word} ${before} ${after}`);
+    if (word === "measured") assert.deepEqual([found.headsBefore, found.heads], expected.compared.measured.map((heads) => heads.flat()));
+  }
 });
 
 for (const value of VALUES) {

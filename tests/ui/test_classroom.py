@@ -16,8 +16,11 @@ from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs
+from transformer_viz.runs.quota import bytes_in
 from transformer_viz.service.engine import EngineError
+from transformer_viz.service.trainer import QUOTA
 from transformer_viz.ui.shell import classroom
+from transformer_viz.ui.shell.card import size_text
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
@@ -251,7 +254,7 @@ def test_the_teacher_stops_and_deletes_what_visitors_have(shelf):
     runs = [run_of("ann"), run_of("bob")]
     visit("tea", "models", teacher=WORD)
     app = visit("tea", "teacher")
-    assert set(app.dataframe[0].value["visitor"]) == {classroom.short_name(run.owner) for run in runs}
+    assert set(app.dataframe[0].value["visitor"]) == {run.owner[:4] for run in runs}
     assert list(app.dataframe[1].value["model"]) == ["mine"]
     app.button(key="teacher-stop_all-sure").click()
     app = again(app)
@@ -355,10 +358,11 @@ def test_the_teachers_page_is_there_though_uploads_cannot_be_counted(monkeypatch
     def fail():
         raise PermissionError
 
-    run_of("ann")
+    run = run_of("ann")
     monkeypatch.setattr("transformer_viz.ui.pages.teacher.page.uploads_bytes", fail)
     visit("tea", "models", teacher=WORD)
-    assert "uploaded files ?." in shown(visit("tea", "teacher"))
+    used, most = size_text(bytes_in(run.path)), size_text(QUOTA.total)
+    assert f"Training runs use {used} of {most}, uploaded files ?." in shown(visit("tea", "teacher"))
 
 
 def test_a_cookie_of_any_kind_is_no_error():

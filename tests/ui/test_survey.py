@@ -16,6 +16,7 @@ from small_models import write
 import transformer_viz as tv
 from transformer_viz import store
 from transformer_viz.language import Words
+from transformer_viz.pictures.captions import role_name
 from transformer_viz.values.head_survey import MAX_SURVEY_TEXTS, SurveyRequest
 from transformer_viz.values.patterns import MEASURES
 
@@ -80,6 +81,7 @@ def test_a_head_is_measured_over_a_file_and_shown_with_its_texts(explorer):
     assert "mine.txt: 120 texts." in shown(app).replace("\\", "")
     found = sheet(app)
     assert found["place"] == {"kind": "encoder", "layer": 1, "head": 2}
+    assert found["role"] == role_name(Words("en"), survey.usual("encoder", 1, 2))
     numbers = {each["name"]: each for each in found["measured"]}
     roles = survey.roles.kinds["encoder"]
     for pattern, name in (("itself", "itself"), ("previous", "previous token"), ("focused", "focused")):

@@ -1,5 +1,6 @@
 """Why an answer: the sentence and the tinted words are those of Python, in both languages."""
 
+import dataclasses
 import json
 import re
 
@@ -9,10 +10,11 @@ import pytest
 from pages import again, open_page, shown
 
 from transformer_viz.language import Words
-from transformer_viz.pictures.compared import placed_effects
+from transformer_viz.pictures.compared import measured_heads, placed_effects
 from transformer_viz.pictures.effects import signed
 from transformer_viz.pictures.why import measured_text, reasons, tinted, why_text
 from transformer_viz.questions.effects.answer import Answer, Certainty
+from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.removed import Removed, removed
 from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
@@ -36,6 +38,12 @@ def made(*values, side="text"):
 
 def same(text):
     return text
+
+
+def changed_page(changes):
+    """Return the page that compares the text with a change."""
+    asked, before = json.dumps(changes.to_dict()), Request("small", TEXT).to_json()
+    return open_page(model="small", text=TEXT, lang="en", changes=asked, before=before)
 
 
 @pytest.mark.parametrize(
@@ -115,14 +123,7 @@ def test_a_lesson_asks_why_only_when_it_is_switched_on(engine, shipped):
     ids=["head", "cell"],
 )
 def test_what_is_taken_away_is_measured_beside_its_estimate(explorer, engine, changes, place):
-    request = Request("small", TEXT)
-    app = open_page(
-        model="small",
-        text=TEXT,
-        lang="en",
-        changes=json.dumps(changes.to_dict()),
-        before=request.to_json(),
-    )
+    app = changed_page(changes)
     found = effects(explorer, TEXT)
     without = effects(explorer, TEXT, answer=found.labels[0], **changes.to_dict())
     measured = found.certainty.log_odds - without.certainty.log_odds
@@ -233,17 +234,18 @@ def test_a_token_that_stands_there_and_a_typed_one_are_explained(engine, model, 
     assert "one two" in " ".join(each.value for each in app.error)
 
 
+def test_heads_that_are_measured_in_one_run_alone_are_compared_by_their_estimates(explorer):
+    estimated = effects(explorer, TEXT)
+    measured = dataclasses.replace(estimated, ablated=dict(head_effects(explorer, TEXT)))
+    assert measured_heads((measured, measured)) == (measured.ablated, measured.ablated)
+    for one_alone in ((measured, estimated), (estimated, measured)):
+        assert measured_heads(one_alone) == ({}, {})
+
+
 def test_the_words_of_both_runs_are_explained_and_what_each_cell_does(explorer, engine):
     trace = explorer.trace(TEXT)
     place = trace.tokens.index("good")
-    request, changes = Request("small", TEXT), Changes(leave_out=[place])
-    app = open_page(
-        model="small",
-        text=TEXT,
-        lang="en",
-        changes=json.dumps(changes.to_dict()),
-        before=request.to_json(),
-    )
+    app = changed_page(Changes(leave_out=[place]))
     one = effects(explorer, TEXT)
     other = effects(explorer, TEXT, answer=one.answer.labels[0], leave_out=[place])
     said = [each.proto.body for each in app.get("html") if 'class="tinted"' in each.proto.body]

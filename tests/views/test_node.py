@@ -266,6 +266,10 @@ def payloads(tmp_path_factory):
     )
     before, after = placed_effects(compare(*sides), both)
     (folder / "both.bin").write_bytes(views.effects_bytes("this-run", after, before=before))
+    heads = [np.arange(6, dtype=np.float32).reshape(2, 3) - shift for shift in (1, 2)]
+    by_kind = [{"encoder": each} for each in heads]
+    arrived = views.effects_bytes("this-run", after, by_kind[1], before=before, ablated_before=by_kind[0])
+    (folder / "both-measured.bin").write_bytes(arrived)
     found = read_kinds(np.array(NUMBERS), ["a", "b"], signed=True)
     (folder / "numbers.bin").write_bytes(payload_of_attentions(found, Words("en"), "", signed=True))
     facts = (
@@ -276,6 +280,7 @@ def payloads(tmp_path_factory):
                 "places": ALIGNED,
                 "fields": compared_fields(*sides),
                 "effects": compared_fields(*sides, both),
+                "measured": [each.tolist() for each in heads],
             }
         }
     )

@@ -44,8 +44,14 @@ def compared_payload(
     shown = compared_attentions(comparison, words, acts)
     if effects is not None:
         before, after = placed_effects(comparison, effects)
+        theirs, ours = measured_heads(effects)
         for kind, cells in after.items():
-            shown[kind] = shown[kind]._replace(effects=cells, effects_before=before[kind])
+            shown[kind] = shown[kind]._replace(
+                effects=cells,
+                ablated=ours.get(kind),
+                effects_before=before[kind],
+                ablated_before=theirs.get(kind),
+            )
     around = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header() if lesson else None}
     run = compared_run(comparison) if asks_why else None
     return views.payload_bytes(comparison.b.model, shown, words.under("lens"), **around, run=run)
@@ -59,7 +65,18 @@ def compared_run(comparison: Comparison) -> str:
 def compared_effects(comparison: Comparison, effects: tuple[Effects, Effects]) -> bytes:
     """Return effects on an answer in A and in B for the views that show the comparison already."""
     before, after = placed_effects(comparison, effects)
-    return views.effects_bytes(compared_run(comparison), after, before=before)
+    theirs, ours = measured_heads(effects)
+    run = compared_run(comparison)
+    return views.effects_bytes(run, after, ours, before=before, ablated_before=theirs)
+
+
+def measured_heads(effects: tuple[Effects, Effects]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return kind of attention -> effect of each head of A and of B, if measured in both; else of neither.
+
+    A measured effect beside an estimated one would differ by how it was found.
+    """
+    a, b = (found.ablated for found in effects)
+    return ({}, {}) if a is None or b is None else (a, b)
 
 
 def placed_effects(comparison: Comparison, effects: tuple[Effects, Effects]) -> list[dict[str, np.ndarray]]:

@@ -125,7 +125,10 @@ export function effectOfHead({ attention, state }, words) {
   const effect = effects?.heads[state.layer * attention.heads + state.head] ?? null;
   if (effect === null) return "";
   const before = effects?.headsBefore?.[state.layer * attention.heads + state.head] ?? null;
-  if (before !== null) return fill(words.compared_effects, { before: signedText(before), after: signedText(effect) });
+  if (before !== null) {
+    const compared = effects?.isMeasured ? words.compared_measured : words.compared_effects;
+    return fill(compared, { before: signedText(before), after: signedText(effect) });
+  }
   const agreement = effects?.agreements?.[state.layer] ?? 1;
   const estimated = agreement < GOOD ? words.rough_effect : words.estimated_effect;
   const facts = { effect: signedText(effect), agreement: agreement.toFixed(2) };

@@ -125,7 +125,7 @@
  *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
  *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_a"
- *   | "side_b" | "side_change" | "side_effects" | "compared_effects" | "compared_cell" | "switch_off" | "switch_on" | "covered" | "looks" | "does" | "does_help"
+ *   | "side_b" | "side_change" | "side_effects" | "compared_effects" | "compared_measured" | "compared_cell" | "switch_off" | "switch_on" | "covered" | "looks" | "does" | "does_help"
  *   | "bars" | "speaks_for" | "speaks_against" | "measured_effect" | "estimated_effect" | "rough_effect", string>} Words
  */
 

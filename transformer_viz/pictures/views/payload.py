@@ -106,7 +106,7 @@ class AttentionPayload(NamedTuple):
         numbers: Numbers of the layers, 1-based, if some are left out; None: all are there.
         effects: Effect of each cell on the answer: float (layer, head, query, key); None: unknown.
         ablated: Effect of each head, measured: float (layer, head); None: estimated by its cells.
-        effects_before: As `effects`, of the run that these layers are compared with.
+        effects_before, ablated_before: As `effects` and `ablated`, of the run that these are compared with.
     """
 
     found: Attentions
@@ -134,6 +134,7 @@ class AttentionPayload(NamedTuple):
     effects: np.ndarray | None = None
     ablated: np.ndarray | None = None
     effects_before: np.ndarray | None = None
+    ablated_before: np.ndarray | None = None
 
     def number(self, layer: int) -> int:
         """Return the number of a layer, 1-based."""
@@ -174,6 +175,7 @@ class AttentionPayload(NamedTuple):
             effects=None if self.effects is None else self.effects[where],
             ablated=None if self.ablated is None else self.ablated[where],
             effects_before=None if self.effects_before is None else self.effects_before[where],
+            ablated_before=None if self.ablated_before is None else self.ablated_before[where],
         )
 
 
@@ -216,6 +218,7 @@ def effects_bytes(
     ablated: Mapping[str, np.ndarray] | None = None,
     agreements: Mapping[str, Sequence[float | None]] | None = None,
     before: Mapping[str, np.ndarray] | None = None,
+    ablated_before: Mapping[str, np.ndarray] | None = None,
 ) -> bytes:
     """Return the effects on an answer for the views that show its run already.
 
@@ -226,13 +229,15 @@ def effects_bytes(
         agreements: Kind -> rank correlation of estimated with measured heads of each layer over some texts;
             None: unknown.
         before: As `cells`, of the run that is compared with; None: there is none.
+        ablated_before: As `ablated`, of that run.
 
     Returns:
         As `packed`.
     """
-    arrays, measured = Arrays(), ablated or {}
+    arrays = Arrays()
+    ours, theirs, cells_before = ablated or {}, ablated_before or {}, before or {}
     kinds = {
-        kind: _effects(found, measured.get(kind), arrays, (before or {}).get(kind))
+        kind: _effects(found, ours.get(kind), arrays, cells_before.get(kind), theirs.get(kind))
         | {"agreements": (agreements or {}).get(kind)}
         for kind, found in cells.items()
     }
@@ -319,7 +324,9 @@ def _attention(kind, shown, arrays):
             for name, meaning, count in zip(names, meanings, texts, strict=True)
         ]
     if shown.effects is not None:
-        facts["effects"] = _effects(shown.effects, shown.ablated, arrays, shown.effects_before)
+        facts["effects"] = _effects(
+            shown.effects, shown.ablated, arrays, shown.effects_before, shown.ablated_before
+        )
     if shown.shares is not None:
         facts["shares"] = [share for layer in shown.shares for share in layer]
     if shown.places is not None:
@@ -358,18 +365,22 @@ def _attention(kind, shown, arrays):
     }
 
 
-def _effects(cells, ablated, arrays, before=None):
+def _effects(cells, ablated, arrays, before=None, ablated_before=None):
     """Append the effects of one kind of attention; return that of each head, and where the cells are, unless
     they are too many.
     """
-    heads = np.nansum(cells, axis=(2, 3)) if ablated is None else ablated
-    found = {"heads": _numbers(heads), "isMeasured": ablated is not None}
+    found = {"heads": _numbers(_of_heads(cells, ablated)), "isMeasured": ablated is not None}
     if before is not None:
-        found["headsBefore"] = _numbers(np.nansum(before, axis=(2, 3)))
+        found["headsBefore"] = _numbers(_of_heads(before, ablated_before))
     if cells.size > MAX_SCORES:
         return found
     found["cells"] = arrays.add(cells, np.float16)
     return found if before is None else found | {"before": arrays.add(before, np.float16)}
+
+
+def _of_heads(cells, ablated):
+    """Return the effect of each head: as measured, else the sum of its cells."""
+    return np.nansum(cells, axis=(2, 3)) if ablated is None else ablated
 
 
 def _rounded(found, most):
