@@ -36,6 +36,14 @@ def functional():
     return keras.Model({"text": inputs}, second, name="two")
 
 
+def reads_another():
+    """Return a model whose queries are of its first input, and keys and values of its second one."""
+    queries, others = (keras.Input((LENGTH, WIDTH), name=name) for name in ("queries", "others"))
+    return keras.Model(
+        [queries, others], keras.layers.MultiHeadAttention(2, 5, name="cross")(queries, others)
+    )
+
+
 def nested():
     """Return a model with another one inside, of grouped queries, and with an attention without heads."""
     inputs = keras.Input((LENGTH, WIDTH), name="text")

@@ -25,9 +25,14 @@ def file(tmp_path):
     return tmp_path / "model.keras"
 
 
-@pytest.mark.quick("nested-inputs1")
+@pytest.mark.quick("nested-inputs1", "reads_another-inputs2")
 @pytest.mark.parametrize(
-    ("make", "inputs"), [(saved_by_keras.functional, {"text": BATCH}), (saved_by_keras.nested, BATCH)]
+    ("make", "inputs"),
+    [
+        (saved_by_keras.functional, {"text": BATCH}),
+        (saved_by_keras.nested, BATCH),
+        (saved_by_keras.reads_another, [BATCH, 2 * BATCH[:, ::-1]]),
+    ],
 )
 def test_a_file_gives_the_weights_of_its_model_bit_for_bit(make, inputs, file):
     model = make()

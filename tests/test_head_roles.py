@@ -136,6 +136,12 @@ def test_texts_without_a_choice_are_left_out_and_progress_counts_every_text(expl
         tv.head_roles(explorer, ["", "film"])
 
 
+def test_texts_of_every_chunk_are_measured(explorer, reviews, monkeypatch):
+    whole = tv.head_roles(explorer, reviews)
+    monkeypatch.setattr("transformer_viz.inspection.head_roles.CHUNK", 2)
+    assert tv.head_roles(explorer, reviews).texts == whole.texts > 2
+
+
 def test_a_usual_role_is_held_in_half_of_the_texts_or_more():
     thirds = sum(np.roll(np.eye(SIZE), step, axis=1) for step in (-1, 1, 2)) / 3
     role = added(mixture(1), thirds, thirds).usual(0, 0)  # 0.56 on average would be enough

@@ -169,6 +169,7 @@ def test_a_job_writes_a_model_and_its_figures_beside_those_of_n_grams(file, tmp_
         config=CONFIG, settings=settings, data=file(LINES), test=test, tokens="bpe", out=tmp_path / "m"
     )
     card = run_job(job)
+    assert card["data"]["packed_rows"] == RunningText(job).num_rows < card["data"]["tokens"]
     measured, explorer = card["test"], load(tmp_path / "m")
     lines = test.read_text(encoding="utf-8").splitlines()
     result = evaluate_texts(explorer, lines)
