@@ -9,7 +9,7 @@ import argparse
 import re
 
 from transformer_viz.inspection.explorer import load
-from transformer_viz.text.tokenizer import UNK
+from transformer_viz.values.special import UNK
 
 FORM = re.compile(r"(?:(?:\S{5}，\S{5}。){2}){1,2}|(?:(?:\S{7}，\S{7}。){2}){1,2}")
 """Four or eight lines of five, or of seven, characters."""

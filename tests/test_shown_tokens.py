@@ -4,7 +4,7 @@ import pytest
 from made_traces import encoder_trace
 
 from transformer_viz.pictures.labels import as_shown, shown_tokens
-from transformer_viz.text.kinds import shown_piece
+from transformer_viz.text.shown import shown_piece
 
 
 @pytest.mark.parametrize(

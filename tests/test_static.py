@@ -16,7 +16,7 @@ matplotlib = pytest.importorskip("matplotlib")
 from matplotlib.image import imread  # noqa: E402
 
 from transformer_viz.pictures import fonts, static  # noqa: E402
-from transformer_viz.pictures.figures.theme import DIVERGING, GAP, SEQUENTIAL  # noqa: E402
+from transformer_viz.pictures.theme import DIVERGING, GAP, SEQUENTIAL  # noqa: E402
 
 TOKENS = ["the", "film", "was", "not", "good"]
 RANDOM = np.random.default_rng(3)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from transformer_viz.pictures.figures.panels import largest, number_axis, signed_heatmap
-from transformer_viz.pictures.figures.theme import DIVERGING
+from transformer_viz.pictures.figures.panels import number_axis, signed_heatmap
+from transformer_viz.pictures.theme import DIVERGING, largest
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

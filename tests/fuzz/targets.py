@@ -25,7 +25,8 @@ from transformer_viz.analysis import named_mask
 from transformer_viz.cli import main as command_line
 from transformer_viz.data import preview, read_labelled, read_pairs, read_texts
 from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
-from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text, visible
+from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.kind_roles import KindRoles

@@ -14,11 +14,13 @@ from streamlit.testing.v1 import AppTest
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.text.gaps import ChangedText
-from transformer_viz.text.tokenizer import MASK, Tokenizer, visible
+from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.text.unicode import visible
 from transformer_viz.ui.pages.attention.filling import CHANGED
 from transformer_viz.ui.pages.attention.prediction import SPECIAL
 from transformer_viz.ui.shell.language import escaped
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.special import MASK
 
 TEXT = "What a [MASK] film, not [MASK] at all."
 

@@ -12,8 +12,9 @@ from shelf import shelved
 from transformer_viz import store
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_order
-from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
+from transformer_viz.pictures.lens import Around, payload_of
 from transformer_viz.pictures.looks import apply_looks
+from transformer_viz.pictures.parameters import projected_contexts
 from transformer_viz.values.patterns import ROLES
 
 SHELF = Path(__file__).parents[2] / "models"

@@ -7,7 +7,7 @@ from made_traces import TOKENS, encoder_trace, packed
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
-from transformer_viz.pictures.figures.theme import EFFECTS
+from transformer_viz.pictures.theme import EFFECTS
 
 LAYERS, HEADS = 2, 3
 

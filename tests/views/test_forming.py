@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
 from transformer_viz.pictures import views
-from transformer_viz.pictures.figures.theme import HEADS as COLOURS
+from transformer_viz.pictures.theme import HEADS as COLOURS
 
 FRAMES, HEADS, QUERY, KEY = 3, 5, 2, 7
 WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(KEY), (FRAMES, HEADS, QUERY)).astype(np.float32)

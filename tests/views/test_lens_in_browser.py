@@ -43,7 +43,7 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
 from transformer_viz.pictures import views
-from transformer_viz.pictures.figures.theme import BACKGROUND, DIVERGING, SEQUENTIAL
+from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, SEQUENTIAL
 from transformer_viz.values.tensors import weights_only
 from transformer_viz.values.trace import Trace
 

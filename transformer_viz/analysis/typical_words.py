@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from transformer_viz.analysis.reshape import word_of_token
-from transformer_viz.text.tokenizer import UNK
 from transformer_viz.values.head_roles import MAX_WORD, MOST_LABELS, MOST_WORDS, Typical
 from transformer_viz.values.patterns import words_measures
+from transformer_viz.values.special import UNK
 
 LEAST_TEXTS = 20
 """Fewest texts with a word for it to be typical of a label."""

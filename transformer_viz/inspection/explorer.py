@@ -25,12 +25,13 @@ from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.store.hugging_face import PREFIX, may_be_on_hub
 from transformer_viz.text.foreign import tokenizer_of
-from transformer_viz.text.tokenizer import MASK, Tokenizer
+from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.beams import LENGTH_PENALTY
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.no_answer import why_no_answer
 from transformer_viz.values.request import OWN, ChangeArguments, Request, names_changes
+from transformer_viz.values.special import MASK
 from transformer_viz.values.tensors import Intervention, ModelTrace, logits_only, mapped, weights_only
 from transformer_viz.values.texts import each_text
 from transformer_viz.values.trace import Trace

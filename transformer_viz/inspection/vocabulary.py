@@ -8,8 +8,8 @@ import tensorflow as tf
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import Compiled
 from transformer_viz.network.attention import attend
-from transformer_viz.text.kinds import shown_piece
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.shown import shown_piece
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.config import MASK_ID
 from transformer_viz.values.preferences import Preferences
 from transformer_viz.values.special import is_spaced

@@ -14,8 +14,8 @@ from transformer_viz.pictures.labels import shown_tokens, words_of
 from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.text.byte_level import with_characters
-from transformer_viz.text.kinds import is_continued
 from transformer_viz.text.segmentation import CHINESE, chinese_words
+from transformer_viz.text.shown import is_continued
 from transformer_viz.values.attention_arrays import is_causal, rest_of
 from transformer_viz.values.patterns import possible_patterns
 from transformer_viz.values.tensors import Attentions, AttentionTrace

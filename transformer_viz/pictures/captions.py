@@ -13,7 +13,7 @@ from transformer_viz.analysis import (
     roles_of_shares,
 )
 from transformer_viz.language import Words, joined
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.kind_roles import UsualRole
 from transformer_viz.values.patterns import NEARBY, ROLES, WORDS, possible_patterns
 from transformer_viz.values.special import EDGES

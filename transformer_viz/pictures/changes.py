@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer_viz.language import Words
 from transformer_viz.pictures.labels import axis_tokens
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.interventions import ATTENTION_KINDS, PATTERNS, attention_kinds
 from transformer_viz.values.request import OWN, UNCHANGED, Changes, Request

@@ -5,7 +5,8 @@ from typing import Any
 from transformer_viz.language import Words
 from transformer_viz.pictures.labels import GAP
 from transformer_viz.text.gaps import ChangedText
-from transformer_viz.text.tokenizer import MASK, visible
+from transformer_viz.text.unicode import visible
+from transformer_viz.values.special import MASK
 from transformer_viz.values.trace import Trace
 
 

@@ -9,7 +9,7 @@ from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.questions.effects.result import Effects
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.comparison import Comparison, merged
 from transformer_viz.values.tensors import Attentions
 

@@ -5,7 +5,7 @@ import numpy as np
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, counted_texts, measure_name
 from transformer_viz.pictures.views import Evidence
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
 from transformer_viz.values.patterns import NEARBY, WORDS
 

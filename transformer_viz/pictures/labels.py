@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer_viz.text.kinds import shown_piece, shown_pieces
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.shown import shown_piece, shown_pieces
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.special import EDGES
 from transformer_viz.values.trace import Trace
 

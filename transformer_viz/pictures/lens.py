@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz import store
 from transformer_viz.analysis import (
     distance,
     entropy,
     previous_token_score,
-    project_heads,
     typical_keys,
 )
 from transformer_viz.language import Words
@@ -29,21 +27,12 @@ from transformer_viz.pictures.evidence import evidence_of, evidence_title
 from transformer_viz.pictures.labels import axis_labels, words_of
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
-from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.pictures.vocabulary import preference_texts
 from transformer_viz.questions.effects.result import Effects, HeadEffects
-from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles, kept_words
 from transformer_viz.values.preferences import Preferences
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
-
-PROJECTIONS = {
-    "encoder": "encoder_{}/attention",
-    "decoder": "decoder_{}/self_attention",
-    "cross": "decoder_{}/cross_attention",
-}
-"""Kind of attention -> name of the layer with its output projection; {} is the layer number."""
 
 
 class Around(NamedTuple):
@@ -222,27 +211,6 @@ def _effects_of(effects, kind):
 def _nearest(head_roles, trace):
     """Return what the heads usually do in texts about as long as this one; None if that is unknown."""
     return head_roles and head_roles.nearest(len(trace.tokens))
-
-
-def projected_contexts(trace: Trace, kind: str, model: str) -> np.ndarray | None:
-    """Return the output projection of the concatenated head contexts: float32 (layer, query, d_model).
-
-    None if the model, named as in `store.read_model`, can no longer be read.
-    """
-    try:
-        own = parameters_of(model, projection_names)
-    except store.ModelError:
-        return None
-    projected = []
-    for number, layer in enumerate(trace.kinds()[kind].layers):
-        name = f"{PROJECTIONS[kind].format(number)}/output"
-        projected.append(project_heads(layer.context, own.get(f"{name}/kernel"), own.get(f"{name}/bias")))
-    return np.stack(projected)
-
-
-def projection_names(config: TransformerConfig) -> list[str]:
-    """Return the names of the parameters of the output projections of a model's attentions."""
-    return [name for name in config.parameter_shapes() if "attention/output/" in name]
 
 
 def title_of(words: Words, looks: Collection[str], kind: str) -> str:

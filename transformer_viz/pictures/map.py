@@ -9,7 +9,7 @@ from transformer_viz.analysis import Place, read_out, settled_at, stream_places
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens, label_of
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import flatten
 from transformer_viz.values.trace import Trace

@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from transformer_viz import store
+from transformer_viz.analysis import project_heads
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.trace import Trace
+
+PROJECTIONS = {
+    "encoder": "encoder_{}/attention",
+    "decoder": "decoder_{}/self_attention",
+    "cross": "decoder_{}/cross_attention",
+}
+"""Kind of attention -> name of the layer with its output projection; {} is the layer number."""
 
 
 def parameters_of(
@@ -29,3 +38,24 @@ def _read(model, names_of, _stamp):
     """Return the parameters; a rewritten model has another stamp."""
     stored = store.read_model(model)
     return {name: np.array(stored.parameters[name]) for name in names_of(stored.config)}
+
+
+def projected_contexts(trace: Trace, kind: str, model: str) -> np.ndarray | None:
+    """Return the output projection of the concatenated head contexts: float32 (layer, query, d_model).
+
+    None if the model, named as in `store.read_model`, can no longer be read.
+    """
+    try:
+        own = parameters_of(model, projection_names)
+    except store.ModelError:
+        return None
+    projected = []
+    for number, layer in enumerate(trace.kinds()[kind].layers):
+        name = f"{PROJECTIONS[kind].format(number)}/output"
+        projected.append(project_heads(layer.context, own.get(f"{name}/kernel"), own.get(f"{name}/bias")))
+    return np.stack(projected)
+
+
+def projection_names(config: TransformerConfig) -> list[str]:
+    """Return the names of the parameters of the output projections of a model's attentions."""
+    return [name for name in config.parameter_shapes() if "attention/output/" in name]

@@ -19,11 +19,11 @@ from matplotlib.path import Path
 from matplotlib.textpath import text_to_path
 
 from transformer_viz.language import Problem
-from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, MUTED, SEQUENTIAL, TEXT
 from transformer_viz.pictures.fonts import are_truetype, fonts_of
 from transformer_viz.pictures.opened import Opened, numbers_of
+from transformer_viz.pictures.theme import DIVERGING, GAP, HEADS, MUTED, SEQUENTIAL, TEXT
 from transformer_viz.pictures.views import AttentionPayload, weight_limit
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 
 if matplotlib.__version_info__ < (3, 11):
     raise ImportError("Matplotlib before 3.11 does not join the letters of Arabic and Hindi.")

@@ -10,7 +10,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures.effects import signed
 from transformer_viz.questions.effects.removed import Removed
 from transformer_viz.questions.effects.result import Effects
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 
 LEAST = 0.1
 """Smallest effect of a word, in log-odds, that is a reason."""

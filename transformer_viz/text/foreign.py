@@ -14,11 +14,10 @@ from transformer_viz.language import Problem
 from transformer_viz.text import check as token_check
 from transformer_viz.text.byte_level import from_fallback
 from transformer_viz.text.encoding import Encoding, kept_positions
-from transformer_viz.text.kinds import PAD
 from transformer_viz.text.sentence_pieces import HIDDEN
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import NO_ID, TransformerConfig
-from transformer_viz.values.special import MASKS, SPACE
+from transformer_viz.values.special import MASKS, PAD, SPACE
 from transformer_viz.values.texts import each_text
 
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer_viz.values.special import EDGES, PADDING
+from transformer_viz.values.special import EDGES, PAD
 
 Order = str | Sequence[int] | None
 """The change `order`: a permutation or its name; None: as typed."""
 
-STAYS = EDGES | {PADDING}
+STAYS = EDGES | {PAD}
 """Tokens that keep their place at the beginning and at the end of a text."""
 
 

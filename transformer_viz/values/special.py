@@ -5,14 +5,20 @@ from collections.abc import Iterable
 
 import numpy as np
 
-UNKNOWN = frozenset({"[UNK]", "<unk>"})
+PAD, UNK = "[PAD]", "[UNK]"
+"""Padding, and a word outside the vocabulary, in the vocabularies made here."""
+
+START, END = "[START]", "[END]"
+"""First input token and last output token of a decoder made here."""
+
+MASK = "[MASK]"
+"""Placeholder of a masked token, as it is typed."""
+
+UNKNOWN = frozenset({UNK, "<unk>"})
 """A word outside the vocabulary."""
 
-MASKS = ("[MASK]", "<mask>")
+MASKS = (MASK, "<mask>")
 """A masked token."""
-
-PADDING = "[PAD]"
-"""Padding, as a text that is padded here shows it."""
 
 PADDING_ELSEWHERE = "<pad>"
 """A token of models made elsewhere that is read like any other: the targets of T5 begin with it."""
@@ -38,7 +44,7 @@ EDGES = frozenset(
 SPACE = "▁"
 """Prefix of a BPE token that begins a word."""
 
-SPECIAL = UNKNOWN | EDGES | {PADDING, PADDING_ELSEWHERE, *MASKS}
+SPECIAL = UNKNOWN | EDGES | {PAD, PADDING_ELSEWHERE, *MASKS}
 """All special tokens."""
 
 _NAMED = re.compile(r"<[|｜][^<>]*[|｜]>|</?[a-z_]+\d*>|\[[A-Z]+\d*\]")

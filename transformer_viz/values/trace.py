@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.values.one_line import one_line
-from transformer_viz.values.special import PADDING, UNKNOWN, is_spaced, masked
+from transformer_viz.values.special import PAD, UNKNOWN, is_spaced, masked
 from transformer_viz.values.tensors import (
     Attentions,
     AttentionTrace,
@@ -114,7 +114,7 @@ class Trace:
     @property
     def read(self) -> np.ndarray:
         """Which tokens of the text, or of the target if there is one, are not [PAD]: bool (position,)."""
-        return np.array([token != PADDING for token in self.target_tokens or self.tokens], bool)
+        return np.array([token != PAD for token in self.target_tokens or self.tokens], bool)
 
     @functools.cached_property
     def labels_are_spaced(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer_viz.pictures.figures.theme import GRID, HEADS, MUTED, TEXT
+from transformer_viz.pictures.theme import GRID, HEADS, MUTED, TEXT
 
 HEIGHT = 300
 """Height of a histogram, in pixels."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from transformer_viz.pictures.figures.theme import GRID, MUTED, SIDES, TEXT
+from transformer_viz.pictures.theme import GRID, MUTED, SIDES, TEXT
 
 HEIGHT, LINE = 270, 18
 """Height of the plot and of a line of text above it, in pixels."""

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.pictures.figures.theme import DIVERGING, GRID, MUTED, TEXT
+from transformer_viz.pictures.theme import DIVERGING, GRID, MUTED, TEXT
 
 
 def bare_layout(theme: str, height: int, **rest: Any) -> dict[str, Any]:
@@ -60,12 +60,6 @@ def panel_words(text: str, theme: str, **place: Any) -> dict[str, Any]:
     """Return a text annotation in coordinates of the whole plot."""
     font = {"size": 13, "color": MUTED[theme]}
     return {"text": text, "showarrow": False, "font": font, "xref": "paper", "yref": "paper", **place}
-
-
-def largest(values: ArrayLike) -> float:
-    """Return the largest absolute value, ignoring NaN; 0 if there is none."""
-    values = np.asarray(values)
-    return float(np.nanmax(np.abs(values))) if values.size and not np.isnan(values).all() else 0.0
 
 
 def axis_of(letter: str, panel: int) -> str:

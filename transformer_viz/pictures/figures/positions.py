@@ -11,12 +11,11 @@ from plotly.colors import sample_colorscale
 from transformer_viz.pictures.figures.panels import (
     axis_of,
     bare_layout,
-    largest,
     number_axis,
     panel_words,
     signed_heatmap,
 )
-from transformer_viz.pictures.figures.theme import BACKGROUND, HEADS, MUTED, TEXT
+from transformer_viz.pictures.theme import BACKGROUND, HEADS, MUTED, TEXT, largest
 
 HEIGHT = 440
 """Height of a figure of one table, in pixels."""

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer_viz.pictures.figures.panels import axis_of, bare_layout, panel_words
-from transformer_viz.pictures.figures.theme import GRID, HEADS, TEXT
+from transformer_viz.pictures.theme import GRID, HEADS, TEXT
 
 HEIGHT = 310
 """Height of the figure, in pixels."""

@@ -2,7 +2,7 @@
 
 import html
 
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 
 
 def axis_label(token: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from transformer_viz.analysis import strongest_in_blocks
-from transformer_viz.pictures.figures.panels import largest
+from transformer_viz.pictures.theme import largest
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
 from transformer_viz.pictures.views.panel import MAX_LARGE, Scale, panel, weight_limit
 

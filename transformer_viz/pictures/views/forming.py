@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.pictures.figures.theme import HEADS, SEQUENTIAL
+from transformer_viz.pictures.theme import HEADS, SEQUENTIAL
 from transformer_viz.pictures.views.panel import weight_limit
 from transformer_viz.pictures.views.payload import ALIGNMENT
-from transformer_viz.text.kinds import BLANK
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.shown import BLANK
+from transformer_viz.text.unicode import visible
 
 
 def heads_forming(

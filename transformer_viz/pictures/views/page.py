@@ -6,7 +6,7 @@ import html
 import json
 
 from transformer_viz.language import TAGS
-from transformer_viz.pictures.figures.theme import BACKGROUND
+from transformer_viz.pictures.theme import BACKGROUND
 from transformer_viz.pictures.views.modules import module, stylesheet
 
 LEVEL = 6

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.pictures.figures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
-from transformer_viz.text.kinds import BLANK
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.pictures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
+from transformer_viz.text.shown import BLANK
+from transformer_viz.text.unicode import visible
 
 MAX_LARGE = 16
 """Maximum number of tokens labelled in large type."""

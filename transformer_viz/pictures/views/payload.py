@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from transformer_viz.pictures.figures.theme import BACKGROUND, DIVERGING, EFFECTS, HEADS, SEQUENTIAL, TEXT
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, EFFECTS, HEADS, SEQUENTIAL, TEXT
+from transformer_viz.text.unicode import visible
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 

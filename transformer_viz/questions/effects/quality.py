@@ -16,9 +16,10 @@ from transformer_viz.questions.effects.changed import changed_logits
 from transformer_viz.questions.effects.measure import estimate, left_out
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.questions.effects.words import Word, words_of
-from transformer_viz.text.tokenizer import MASK, NoTokensError
+from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.interventions import all_heads
 from transformer_viz.values.request import Request
+from transformer_viz.values.special import MASK
 
 CELLS = 6
 """Cells of each layer that are measured in a text, drawn by their weight: those that a picture shows."""

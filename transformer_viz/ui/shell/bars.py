@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from transformer_viz.text.kinds import BLANK
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.shown import BLANK
+from transformer_viz.text.unicode import visible
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.projector import is_projected
 

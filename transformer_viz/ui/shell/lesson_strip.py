@@ -10,13 +10,13 @@ from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.pictures.lessons import (
     LessonView,
-    best_training,
     broken_claims,
     choices_of,
     trainings_of,
     truth_of,
     view_of,
 )
+from transformer_viz.runs.alike import best_training
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card import metric_name, metric_text
 from transformer_viz.ui.shell.changing import begin_compared

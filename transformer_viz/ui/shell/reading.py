@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 from transformer_viz.ui.shell.card_facts import config_of, count_in
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.values.trace import Trace

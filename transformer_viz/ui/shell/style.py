@@ -5,7 +5,7 @@ from importlib import resources
 
 import streamlit as st
 
-from transformer_viz.pictures.figures.theme import BACKGROUND, MUTED
+from transformer_viz.pictures.theme import BACKGROUND, MUTED
 from transformer_viz.ui.shell.language import t
 
 COLOURS = {

@@ -11,7 +11,8 @@ from transformer_viz.analysis import word_of_token
 from transformer_viz.pictures.cloze import cloze_of
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.gaps import ChangedText, filled
-from transformer_viz.text.tokenizer import clean_text, visible
+from transformer_viz.text.tokenizer import clean_text
+from transformer_viz.text.unicode import visible
 from transformer_viz.ui.pages.attention.prediction import offer_labels
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.components import component

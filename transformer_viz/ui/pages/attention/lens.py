@@ -10,8 +10,9 @@ from cachetools import LRUCache, cached
 from transformer_viz.language import Words
 from transformer_viz.pictures.changes import acts_of
 from transformer_viz.pictures.compared import compared_effects, compared_payload
-from transformer_viz.pictures.lens import Around, payload_of, projected_contexts
+from transformer_viz.pictures.lens import Around, payload_of
 from transformer_viz.pictures.lessons import LessonView
+from transformer_viz.pictures.parameters import projected_contexts
 from transformer_viz.pictures.pipeline import pipeline_of
 from transformer_viz.pictures.views import effects_bytes, run_of
 from transformer_viz.questions.effects.result import Effects, HeadEffects

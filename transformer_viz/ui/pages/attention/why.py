@@ -11,8 +11,7 @@ from transformer_viz.pictures.why import measured_text, tinted, why_text
 from transformer_viz.questions.effects.removed import removed
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects
-from transformer_viz.text.kinds import PAD
-from transformer_viz.text.tokenizer import visible
+from transformer_viz.text.unicode import visible
 from transformer_viz.ui.shell.address import choose_named, choose_whether, to_address
 from transformer_viz.ui.shell.answers import effects
 from transformer_viz.ui.shell.changing import act
@@ -23,6 +22,7 @@ from transformer_viz.values.comparison import Comparison
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.request import Request
+from transformer_viz.values.special import PAD
 from transformer_viz.values.trace import Trace
 
 ASKED = ("about", "rather", "at")

@@ -11,7 +11,7 @@ from transformer_viz.ui.shell.answers import answer
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.growing import sized
 from transformer_viz.values.request import Request
-from transformer_viz.values.special import PADDING
+from transformer_viz.values.special import PAD
 from transformer_viz.values.trace import Trace
 
 
@@ -116,7 +116,7 @@ def looking_ahead(trace: Trace, kind: str) -> tuple[int, int] | None:
 
 
 def _are_padding(tokens):
-    return np.array([token == PADDING for token in tokens], bool)
+    return np.array([token == PAD for token in tokens], bool)
 
 
 def room_for_padding(trace: Trace, config: TransformerConfig, kind: str) -> int:

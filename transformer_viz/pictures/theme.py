@@ -1,4 +1,7 @@
-"""Colours of all figures, for the light and the dark theme."""
+"""Colours of all figures, for the light and the dark theme, and how far their scales reach."""
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 SEQUENTIAL = {
     "light": [[0, "#f7faff"], [0.25, "#c3daf0"], [0.5, "#6aaed6"], [0.75, "#2272b5"], [1, "#08264f"]],
@@ -41,3 +44,9 @@ SIDES = {
 
 GAP = {"light": "#e3e6ec", "dark": "#3a4150"}
 """Colour of masked cells; in none of the scales."""
+
+
+def largest(values: ArrayLike) -> float:
+    """Return the largest absolute value, ignoring NaN; 0 if there is none."""
+    values = np.asarray(values)
+    return float(np.nanmax(np.abs(values))) if values.size and not np.isnan(values).all() else 0.0
