@@ -54,10 +54,13 @@ def test_an_installed_app_asks_for_packages_in_ranges(monkeypatch, tmp_path):
         "no-such-package>=2",
         "gone; python_version < '3'",
         "extra; extra == 'gpu'",
+        f"{doctor.DISTRIBUTION}[models]; extra == 'app'",
+        "packaging>=1; extra == 'models'",
     ]
     monkeypatch.setattr(doctor.metadata, "requires", lambda name: asked)
     monkeypatch.setattr(places, "SHIPPED", tmp_path)
-    good, old, missing = doctor.packages()
+    good, old, missing, of_extra = doctor.packages()
+    assert (of_extra.subject, of_extra.remedy) == ("packaging", "")
     assert (good.subject, good.remedy) == ("numpy", "")
     assert (old.subject, old.remedy) == ("pandas", 'pip install "pandas<1"')
     assert missing == ("no-such-package", "missing", 'pip install "no-such-package>=2"', True)

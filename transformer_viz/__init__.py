@@ -1,6 +1,7 @@
 """Train a Keras Transformer, type a sentence, and see what every attention head does.
 
-Importing the package is instant: names that need Keras are loaded on first use.
+Importing the package is instant and takes NumPy and pandas alone: what needs more, such as Keras, is loaded
+on first use, and says which extra brings it if it is not installed.
 """
 
 import importlib
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.values.comparison import Comparison, compare
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.extras import MODELS, needs
 from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.head_survey import HeadSurvey
 from transformer_viz.values.interventions import ActivationPatch
@@ -95,10 +97,11 @@ else:  # hidden from type checkers, which would accept every name
         return sorted([*__all__, "__version__", "store"])
 
     def __getattr__(name: str) -> Any:
-        if name == "store":
-            return importlib.import_module("transformer_viz.store")
-        if name in _ON_FIRST_USE:
-            return getattr(importlib.import_module(f"transformer_viz.{_ON_FIRST_USE[name]}"), name)
-        if name not in _NEEDS_KERAS:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)
+        with needs(MODELS, f"tv.{name}"):
+            if name == "store":
+                return importlib.import_module("transformer_viz.store")
+            if name in _ON_FIRST_USE:
+                return getattr(importlib.import_module(f"transformer_viz.{_ON_FIRST_USE[name]}"), name)
+            if name in _NEEDS_KERAS:
+                return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,21 @@
-"""`python -m transformer_viz`."""
+"""`transformer-viz`, also `python -m transformer_viz`."""
 
+import importlib
 import sys
 
-from transformer_viz.cli.main import main
+from transformer_viz.values.extras import APP, MissingExtraError, needs
+
+
+def main() -> int:
+    """Run the command line; return the exit status, 2 if what it needs is not installed."""
+    try:
+        with needs(APP, "transformer-viz"):
+            program = importlib.import_module("transformer_viz.cli.main")
+    except MissingExtraError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return program.main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -22,6 +22,7 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import runs_folder
 from transformer_viz.service.engine import Engine, EngineError
 from transformer_viz.store.places import command, is_installed, is_shipped
+from transformer_viz.values.extras import APP, MODELS
 from transformer_viz.values.request import Request
 
 PYTHONS = ((3, 11), (3, 13))
@@ -102,7 +103,9 @@ def packages_in_range() -> Iterator[Finding]:
     """Check each package that the installed app requires."""
     for line in metadata.requires(DISTRIBUTION) or ():
         requirement = Requirement(line)
-        if requirement.marker and not requirement.marker.evaluate({"extra": ""}):
+        marker = requirement.marker
+        is_asked = marker is None or any(marker.evaluate({"extra": extra}) for extra in ("", MODELS, APP))
+        if not is_asked or requirement.name == DISTRIBUTION:
             continue
         install = f'pip install "{requirement.name}{requirement.specifier}"'
         try:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from transformer_viz.service.window import OPENED
 from transformer_viz.store.places import app_folder
+from transformer_viz.values.extras import APP, needs
 
 COMMANDS = (
     "google-chrome",
@@ -45,7 +46,8 @@ def serve(*, browser: bool = True, port: int | None = None) -> None:
             or Edge, otherwise in the default browser.
         port: Port to listen on; None: Streamlit's setting, or the next free port.
     """
-    streamlit = importlib.import_module("streamlit.web.cli")  # takes a second to import
+    with needs(APP, "transformer-viz"):
+        streamlit = importlib.import_module("streamlit.web.cli")  # takes a second to import
     options = ["--server.showEmailPrompt=false"]  # otherwise Streamlit prompts for an e-mail address
     if port is not None:
         options.append(f"--server.port={port}")
