@@ -354,7 +354,7 @@ def test_the_exported_page_opens_on_what_was_shown(page, app, browser, tmp_path)
         if head == 3:
             head_button(page, 3).click()
             choose(page, "视图", "矩阵")
-            choose(page, "大小", "投影")
+            choose(page, "大小", "投影仪模式")
             pick(page, "数值", "norms")
         with page.expect_download() as download, opened(page, "export"):
             page.locator(".menu.export [data-key=file-2]").click()
@@ -366,7 +366,7 @@ def test_the_exported_page_opens_on_what_was_shown(page, app, browser, tmp_path)
             expect(exported.locator(".place")).to_have_text(f"第 2 层，第 {head} 个头")
             expect(exported.locator("html")).to_have_attribute("lang", "zh-CN")
             chips = exported.locator(".chip").all_inner_texts()
-            others = ["权重 × 值向量范数", "投影"] if head == 3 else []
+            others = ["权重 × 值向量范数", "投影仪模式"] if head == 3 else []
             assert chips == [f"{name} ×" for name in (shown, *others)]
     settle(page)
     assert "view=matrix" in page.url

@@ -58,7 +58,7 @@ FILES = {
         "text,label\nnaïveté,1\n".encode("latin-1"),
         "mine.csv 是什么编码？它不是 UTF-8，也无法确定是哪一种。",
     ),
-    "empty": (b"", "mine.csv 是空文件。请每行放一条文本。"),
+    "empty": (b"", "mine.csv 是空文件。CSV 的第一行应为列名，如 text,label；纯文本每行一条。"),
     "header only": (b"text,label\n", "mine.csv 只有表头，没有数据行。"),
     "ragged": (f"{CSV}a film\n".encode(), "21 行中有 **1** 行无法使用：缺少标签（1 行）。"),
     "too few": (b"text,label\na,1\nb,0\n", "共有 2 行；训练至少需要 10 行。"),

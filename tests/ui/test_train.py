@@ -634,7 +634,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence_and_the_page_goes_on(runs,
 
 def test_the_page_speaks_chinese():
     app = open_page(lang="zh")
-    assert app.header[0].value == "训练模型学什么？"
+    assert app.header[0].value == "要让模型学什么？"
     assert "开始训练" in [button.label for button in app.button]
 
 

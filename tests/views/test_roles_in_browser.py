@@ -193,8 +193,8 @@ def test_in_another_view_no_head_is_faint(grid, places):
 
 def test_roles_are_named_in_the_language_of_the_page(show, masked):
     page = show(masked, start={"view": "grid"}, **usually({"encoder": ENCODER}, "zh"))
-    names = legend(page, "惯常的模式").get_by_role("button").all_inner_texts()
-    assert names == ["自身 1", "前一个词元 3", "均匀 1", "无惯常模式 1"]
+    names = legend(page, "通常的模式").get_by_role("button").all_inner_texts()
+    assert names == ["自身 1", "前一个词元 3", "均匀 1", "无固定模式 1"]
 
 
 @pytest.mark.quick("1440-en", "900-zh", "390-en")
