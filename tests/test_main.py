@@ -36,9 +36,10 @@ def run(capsys):
     return call
 
 
-def run_process(*arguments):
+def run_process(*arguments, **variables):
     command = [sys.executable, "-m", "transformer_viz", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=os.environ, check=False)
+    environment = os.environ | variables
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -650,6 +651,20 @@ def test_a_mistake_is_one_sentence_and_status_two(models_folder, capsys, sentenc
     assert sentence in error
     assert error.count("\n") == 1
     assert error.startswith(f"transformer_viz {arguments[0]}: ")
+
+
+def test_a_name_that_is_nearly_one_of_a_model_is_asked_about(models_folder, capsys):
+    assert main(["predict", "--model", "smal", "--text", "a"]) == 2
+    assert "Did you mean small? Models in that place: " in capsys.readouterr().err
+    assert main(["predict", "--model", "hotel-reviews", "--text", "a"]) == 2
+    assert "Did you mean" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["cp936", "cp1252", "ascii"])
+def test_letters_that_a_code_page_lacks_are_written_as_escapes(models_folder, encoding):
+    done = run_process("predict", "--model", "small", "--text", "a 😋 film", PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("a \\U0001f60b film\n")
 
 
 def test_a_mistake_in_a_real_process_prints_no_traceback(models_folder):

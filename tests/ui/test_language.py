@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import transformer_viz
-from transformer_viz.language import LANGUAGES, Phrase, Problem, Words, language_of, sentence_of
+from transformer_viz.language import (
+    LANGUAGES,
+    Phrase,
+    Problem,
+    Words,
+    language_here,
+    language_of,
+    sentence_of,
+)
+from transformer_viz.language.words import VARIABLES
 from transformer_viz.ui.shell.language import escaped, time_of
 
 PACKAGE = Path(transformer_viz.__file__).parent
@@ -146,6 +155,16 @@ def test_a_reason_of_the_system_is_translated_where_it_is_known():
 )
 def test_the_environment_names_the_language(environment, language):
     assert language_of(environment) == language
+
+
+@pytest.mark.parametrize(
+    ("system", "language"), [("Chinese (Simplified)_China", "zh"), ("English_Canada", "en"), (None, "en")]
+)
+def test_where_no_variable_is_set_the_system_names_the_language(monkeypatch, system, language):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("locale.getlocale", lambda: (system, "UTF-8"))
+    assert language_here() == language
 
 
 def is_word_of(name, views, source):

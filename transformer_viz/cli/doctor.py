@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 
 from transformer_viz import store
 from transformer_viz.cli.program import localized
-from transformer_viz.language import Words, language_of
+from transformer_viz.language import Words, language_here
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import runs_folder
 from transformer_viz.service.engine import Engine, EngineError
@@ -208,7 +208,7 @@ def t(key: str, **values: Any) -> str:
 
 
 def _words():
-    return Words(language_of(os.environ))
+    return Words(language_here())
 
 
 def _dotted(version):

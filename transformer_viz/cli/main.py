@@ -1,5 +1,6 @@
 """The command line: `transformer-viz COMMAND --help`, or `python -m transformer_viz COMMAND --help`."""
 
+import io
 import sys
 
 from transformer_viz.cli.parser import build_parser
@@ -10,6 +11,7 @@ from transformer_viz.network.startup import choose_tensorflow
 
 def main(argv: list[str] | None = None) -> int:
     """Run a command, or open the app; return the exit status, 2 for a user error."""
+    _write_any_letter()
     argv = sys.argv[1:] if argv is None else argv
     arguments = build_parser().parse_args(argv)
     choose_tensorflow()
@@ -26,3 +28,10 @@ def main(argv: list[str] | None = None) -> int:
         stopped = localized(Problem("command.stopped"))
         print(f"{arguments.name}: {stopped}", file=sys.stderr)
         return 130
+
+
+def _write_any_letter():
+    """Write letters that a code page lacks as escapes: cp936 has no emoji, and Python would end there."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")

@@ -1,10 +1,9 @@
 """The name of the program, its examples, and its errors in the user's language."""
 
-import os
 import sys
 from pathlib import Path
 
-from transformer_viz.language import Phrase, language_of, sentence_of
+from transformer_viz.language import Phrase, language_here, sentence_of
 
 EXAMPLES = {
     "models": "models",
@@ -46,4 +45,4 @@ def program_name() -> str:
 
 def localized(problem: Exception | Phrase | str) -> str:
     """Return the sentence of an error in the language of the environment."""
-    return sentence_of(problem, language_of(os.environ))
+    return sentence_of(problem, language_here())

@@ -1,7 +1,6 @@
 """The commands that train a model, and list, resume and stop runs."""
 
 import dataclasses
-import os
 import shlex
 import sys
 from argparse import Namespace
@@ -20,7 +19,7 @@ from transformer_viz.data import COLUMN_ROLES, NAMED, BadRows, Preview, preview
 from transformer_viz.data.encodings import UTF_8
 from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.language import Phrase, Problem, Words, language_of
+from transformer_viz.language import Phrase, Problem, Words, language_here
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import (
     RunError,
@@ -327,7 +326,7 @@ class Progress:
                 for sentence in BadRows.from_json(facts).said():
                     tqdm.write(localized(sentence))
             if "note" in event:
-                tqdm.write(Words(language_of(os.environ)).translate(event["note"], under="error.precision."))
+                tqdm.write(Words(language_here()).translate(event["note"], under="error.precision."))
             self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())
         elif kind in ("step", "epoch"):
             self._bar.update(event["step"] - self._bar.n)

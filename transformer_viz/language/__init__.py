@@ -1,7 +1,7 @@
 """All user-visible sentences, in English and Chinese."""
 
 from transformer_viz.language.problems import Phrase, Problem, json_reason, sentence_of
-from transformer_viz.language.words import LANGUAGES, TAGS, Words, joined, language_of
+from transformer_viz.language.words import LANGUAGES, TAGS, Words, joined, language_here, language_of
 
 __all__ = [
     "LANGUAGES",
@@ -11,6 +11,7 @@ __all__ = [
     "Words",
     "joined",
     "json_reason",
+    "language_here",
     "language_of",
     "sentence_of",
 ]

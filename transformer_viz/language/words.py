@@ -2,6 +2,8 @@
 
 import functools
 import json
+import locale
+import os
 from collections.abc import Mapping
 from importlib import resources
 from typing import Any
@@ -69,14 +71,23 @@ class Words:
         return words
 
 
-def language_of(environment: Mapping[str, str]) -> str:
-    """Return the language set in a process's environment, a key of `LANGUAGES`.
+def language_of(environment: Mapping[str, str], system: str = "") -> str:
+    """Return the language set in a process's environment, else that of the system, a key of `LANGUAGES`.
 
-    >>> language_of({"LANG": "zh_CN.UTF-8"})
-    'zh'
+    Args:
+        environment: The environment variables.
+        system: Name of the system's locale, as `locale.getlocale` returns it; "": unknown.
+
+    >>> language_of({"LANG": "zh_CN.UTF-8"}), language_of({}, "Chinese (Simplified)_China")
+    ('zh', 'zh')
     """
-    asked = next(filter(None, map(environment.get, VARIABLES)), "")
-    return "zh" if asked.lower().startswith("zh") else "en"
+    asked = next(filter(None, map(environment.get, VARIABLES)), system)
+    return "zh" if asked.lower().startswith(("zh", "chinese")) else "en"
+
+
+def language_here() -> str:
+    """Return the language of this process; Windows sets no variable, and names its locale in words."""
+    return language_of(os.environ, locale.getlocale()[0] or "")
 
 
 def joined(*sentences: str) -> str:

@@ -1,6 +1,7 @@
 """Read model folders consistently while other processes may replace them."""
 
 import dataclasses
+import difflib
 import hashlib
 import os
 from collections.abc import Callable
@@ -179,7 +180,9 @@ def read_consistent(path: Path, read: Callable[[Path], Result]) -> Result:
             places = shelves() if path.parent == shelves()[0] else (path.parent,)
             names = sorted({name for place in places for name in names_in(place)})
             models = ", ".join(names) or Phrase("list.none")
-            raise ModelError("store.missing", place=one_line(path), models=models)
+            alike = difflib.get_close_matches(path.name, names)
+            near = Phrase("store.near", names=", ".join(alike)) if alike else ""
+            raise ModelError("store.missing", place=one_line(path), near=near, models=models)
         before = _identity(found)
         try:
             result = read(found)

@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.language import Words, language_of
+from transformer_viz.language import Words, language_here
 from transformer_viz.runs import RunError, list_runs
 from transformer_viz.service.engine import Engine
 from transformer_viz.service.opening import kept_answer
@@ -113,7 +113,7 @@ def has_window() -> bool:
 async def end_with_window() -> None:
     """End the server once its window is closed; a training goes on."""
     await until_closed(presence())
-    words = Words(language_of(os.environ))
+    words = Words(language_here())
     print(words("window.closed"), flush=True)
     with contextlib.suppress(RunError):
         if any(run.status in ("running", "queued") for run in list_runs()):
