@@ -189,16 +189,13 @@ def measure_tints(page, address):
     """Print for some models how long after the picture of a sentence of 30 words its words are tinted."""
     print("from the picture of 30 words to their tints, when compiled and when not:")
     for model, text in TEXTS.items():
-        page.goto(f"{address}/?model={model}&text={text[:6]}")
+        words, taken = text.split(), []
+        page.goto(f"{address}/?model={model}&text={words[0]}")
         page.locator(".tinted").first.wait_for()
         page.evaluate(FIND)
-        box, enter, taken = (
-            page.locator(".st-key-sentence input"),
-            page.get_by_role("button", name="Enter"),
-            [],
-        )
+        box, enter = page.locator(".st-key-sentence input"), page.get_by_role("button", name="Enter")
         for i in range(CLICKS):
-            for each in (text, text.split()[i % 2]):
+            for each in (text, words[1 - i % 2]):
                 box.fill(each)
                 taken.append(click(page, enter, TINTED))
                 page.wait_for_timeout(300)

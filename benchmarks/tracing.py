@@ -248,7 +248,7 @@ def compiled(model):
 
 
 def there_and_back(model):
-    """Return a compiled pass of open length and the gradients of a logit for all weights, as NumPy arrays."""
+    """Return a pass of open length, forward to a logit and back to all weights, compiled once."""
     import tensorflow as tf
 
     @tf.function(input_signature=[tf.TensorSpec((None, None), tf.int32)])

@@ -1,4 +1,4 @@
-"""The core: what looks takes NumPy and pandas alone; all else names the extra that brings what it needs."""
+"""The core shows attention with NumPy and pandas alone; all else names the extra that brings its needs."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ import transformer_viz as tv
 
 layers = [np.full((1, 4, 3, 3), 1 / 3, np.float32)] * 2
 tv.show(layers, ["a", "b", "c"]).save("page.html")
-assert tv.Trace and tv.Comparison and tv.TransformerConfig and tv.word_attention
+tv.Trace, tv.Comparison, tv.TransformerConfig, tv.word_attention
 """
 
 NAMES = {

@@ -7,7 +7,7 @@ from transformer_viz.values.extras import APP, MissingExtraError, needs
 
 
 def main() -> int:
-    """Run the command line; return the exit status, 2 if what it needs is not installed."""
+    """Run the command line; return the exit status: 2 if a library is not installed."""
     try:
         with needs(APP, "transformer-viz"):
             program = importlib.import_module("transformer_viz.cli.main")

@@ -46,7 +46,7 @@ def serve(*, browser: bool = True, port: int | None = None) -> None:
             or Edge, otherwise in the default browser.
         port: Port to listen on; None: Streamlit's setting, or the next free port.
     """
-    with needs(APP, "transformer-viz"):
+    with needs(APP, "app.py"):
         streamlit = importlib.import_module("streamlit.web.cli")  # takes a second to import
     options = ["--server.showEmailPrompt=false"]  # otherwise Streamlit prompts for an e-mail address
     if port is not None:

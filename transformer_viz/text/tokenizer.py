@@ -13,13 +13,12 @@ from transformer_viz.language import Problem
 from transformer_viz.text import check as token_check
 from transformer_viz.text.encoding import Encoding, NoTokensError, kept_positions
 from transformer_viz.text.kinds import LINE_BREAK, SPACE, TOKEN_KINDS, kind_of, pieces, train_backend
-from transformer_viz.text.unicode import clean_text, visible
+from transformer_viz.text.unicode import clean_text
 from transformer_viz.values.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
 from transformer_viz.values.special import END, MASK, PAD, START, UNK
 from transformer_viz.values.texts import each_text
 
-__all__ = ["END", "MASK", "PAD", "START", "TOKEN_KINDS", "UNK", "Encoding", "NoTokensError", "Tokenizer"]
-__all__ += ["clean_text", "visible"]
+__all__ = ["TOKEN_KINDS", "Encoding", "NoTokensError", "Tokenizer", "clean_text"]
 
 MAX_LISTED = 20
 """Most token ids quoted in an error."""

@@ -1,4 +1,7 @@
-"""What is not installed: the core of this package looks, and its extras bring the libraries of all else."""
+"""The extras of this package, and the error that names the one to install.
+
+The core shows attention; extras bring the libraries of all else.
+"""
 
 import contextlib
 from collections.abc import Iterator
