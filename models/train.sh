@@ -114,7 +114,7 @@ HTML line breaks read as white space"
 STEPS=.cache/steps
 # The first of these trainings would take a day on two cores. The shipped models were made with these settings in PyTorch
 # on a GPU, but for the last step of imdb-sentiment; reviews-masked from an earlier reviews-next, without same-token heads
-# (docs/models.md). The test figures of reviews-next and reviews-masked are those of the first 2,500 test reviews.
+# (docs/en/measured.md). The test figures of reviews-next and reviews-masked are those of the first 2,500 test reviews.
 if makes reviews-next; then
     mkdir -p "$STEPS"
     "$PYTHON" models/repeat_words.py "$DATA/imdb/train.csv.gz" "$STEPS/repeats.csv.gz"

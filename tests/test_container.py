@@ -15,7 +15,7 @@ from running_app import ROOT, free_port, wait_for_health
 
 USER = 10001
 
-READMES = ("README.md", "README.zh.md")
+PAGES = ("docs/en/class.md", "docs/zh/class.md")
 
 
 def instructions():
@@ -130,7 +130,7 @@ def test_no_secret_comes_into_an_image_or_the_repository():
     secrets = ".streamlit/secrets.toml"
     assert secrets in (ROOT / ".dockerignore").read_text().splitlines()
     assert f"/{secrets}" in (ROOT / ".gitignore").read_text().splitlines()
-    for readme in READMES:
+    for readme in PAGES:
         assert f"./{secrets}:/app/{secrets}:ro" in (ROOT / readme).read_text(encoding="utf-8")
 
 
@@ -144,7 +144,7 @@ def test_docker_compose_asks_for_what_nobody_gets_in_without():
     assert "STREAMLIT_SERVER_ALLOWED_HOSTS: ${HOSTS:?" in text
 
 
-@pytest.mark.parametrize("place", [*READMES, "compose.yaml"])
+@pytest.mark.parametrize("place", [*PAGES, "compose.yaml"])
 def test_the_line_that_starts_docker_compose_names_every_variable_it_needs(place):
     text = (ROOT / place).read_text(encoding="utf-8").replace("\n#", "\n")
     [line] = re.findall(r"^ *SITE=(?:.*\\\n)+.*docker compose up.*$", text, re.MULTILINE)

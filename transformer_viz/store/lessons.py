@@ -2,7 +2,7 @@
 
 Those of the program lie in `transformer_viz/lessons/LANGUAGE/`, a visitor's own in `places.lessons_folder()`,
 for one language in a folder of that name, for any beside it. One of the same name takes the place of one of
-the program. The format is described in `docs/lessons.md`.
+the program. The format is described in `docs/en/lessons.md`.
 """
 
 import tomllib

@@ -1,4 +1,4 @@
-"""Login by OpenID Connect, if a provider is set up in Streamlit's secrets: see README."""
+"""Login by OpenID Connect, if a provider is set up in Streamlit's secrets: see docs/en/class.md."""
 
 import streamlit as st
 

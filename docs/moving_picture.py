@@ -1,0 +1,84 @@
+"""The moving picture of the README, which docs/pictures.py takes with the others.
+
+A sentence is typed and its words are tinted, another head is chosen, and the word that the answer hangs on is
+taken away.
+"""
+
+import io
+
+import pictures
+from PIL import Image, ImageDraw
+
+SIZE = (1200, 780)
+TYPED, STEP, RESULT = 110, 500, 2_200
+"""Milliseconds that a frame stands: one of typing, one on the way, one to be read."""
+
+BEFORE = "This film was good."
+ARROW = ((0, 0), (0, 22), (5, 17), (9, 26), (13, 24), (9, 15), (16, 15))
+
+
+class Film:
+    """The frames of one page, each with the pointer where it is, and how long each stands."""
+
+    def __init__(self, page):
+        """Film a page."""
+        self.page = page
+        self.frames, self.times = [], []
+        self.pointer = (520, 240)
+
+    def shoot(self, milliseconds):
+        """Add the page as it is now."""
+        frame = Image.open(io.BytesIO(self.page.screenshot())).convert("RGB")
+        corners = [(self.pointer[0] + x, self.pointer[1] + y) for x, y in ARROW]
+        ImageDraw.Draw(frame).polygon(corners, fill="black", outline="white", width=1)
+        self.frames.append(frame)
+        self.times.append(milliseconds)
+
+    def click(self, locator):
+        """Move the pointer to an element in three steps, and click it."""
+        box = locator.bounding_box()
+        start, end = self.pointer, (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        for step in (0.4, 0.8, 1.0):
+            self.pointer = tuple(a + step * (b - a) for a, b in zip(start, end, strict=True))
+            self.shoot(TYPED)
+        self.page.mouse.move(*end)
+        self.shoot(STEP)
+        locator.click()
+        pictures.settled(self.page)
+
+    def save(self, path):
+        """Write the animation, which starts anew after its last frame."""
+        first, *others = self.frames
+        first.save(
+            path, save_all=True, append_images=others, duration=self.times, loop=0, quality=80, method=6
+        )
+
+
+def film(page):
+    """Play the scene on a page that shows `BEFORE`; return its film."""
+    scene = Film(page)
+    scene.shoot(RESULT)
+    box = page.locator(".st-key-sentence input")
+    scene.click(box)
+    box.press("End")
+    for _ in range(len("good.")):
+        box.press("ArrowLeft")
+    for letter in "not ":
+        box.press_sequentially(letter)
+        scene.shoot(TYPED * 2)
+    box.press("Enter")
+    pictures.settled(page)
+    scene.shoot(RESULT)
+    scene.click(page.locator(".head").nth(11))
+    scene.shoot(RESULT)
+    scene.click(page.locator(".tinted [role=button]", has_text="not"))
+    scene.shoot(RESULT * 2)
+    return scene
+
+
+def take(browser, home, language, path):
+    """Film the app at an address in one language."""
+    address = f"{home}/?lang={language}&model=imdb-sentiment&text={BEFORE.replace(' ', '+')}"
+    page = pictures.opened(browser, address, *SIZE, "light")
+    film(page).save(path)
+    page.context.close()
