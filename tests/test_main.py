@@ -517,7 +517,7 @@ def test_help_and_mistakes_name_the_program_as_it_was_called(
         main(["runs", "--help"])
     shown = capsys.readouterr().out
     assert shown.startswith(f"usage: {program} runs ")
-    assert f"example: {program} runs" in shown
+    assert shown.endswith(f"\nexample:\n  {program} runs\n")
     assert main(["predict", "--model", "missing", "--text", "a"]) == 2
     assert capsys.readouterr().err.startswith(
         f"{program.removeprefix('python -m ')} predict: There is no model"
@@ -674,7 +674,7 @@ def test_a_mistake_in_a_real_process_prints_no_traceback(models_folder):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", sorted({command.split()[0] for command in EXAMPLES}))
+@pytest.mark.parametrize("command", sorted(EXAMPLES))
 def test_help_has_an_example(command, capsys):
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])

@@ -4,6 +4,7 @@ import platform
 from argparse import Namespace
 
 from transformer_viz.cli import doctor
+from transformer_viz.cli.language import t
 from transformer_viz.cli.serve import serve
 from transformer_viz.values.version import __version__
 
@@ -20,7 +21,7 @@ def examine(arguments: Namespace) -> int:
     for subject, fact, remedy, _ in doctor.examine():
         print(f"  {subject:14} {fact}")
         if remedy:
-            print(f"  {'':14}", doctor.t("doctor.remedy", text=remedy))
+            print(f"  {'':14}", t("doctor.remedy", text=remedy))
             wrong += 1
-    print(" ", doctor.t("doctor.wrong", count=wrong) if wrong else doctor.t("doctor.well"))
+    print(" ", t("doctor.wrong", count=wrong) if wrong else t("doctor.well"))
     return 1 if wrong else 0

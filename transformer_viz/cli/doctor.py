@@ -10,14 +10,13 @@ import time
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import psutil
 from packaging.requirements import Requirement
 
 from transformer_viz import store
-from transformer_viz.cli.program import localized
-from transformer_viz.language import Words, language_here
+from transformer_viz.cli.language import localized, t, words
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import runs_folder
 from transformer_viz.service.engine import Engine, EngineError
@@ -138,7 +137,7 @@ def folder(name: str, place: Path) -> Iterator[Finding]:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".tmp-doctor-"):
             pass
     except OSError as error:
-        reason = _words().translate(error.strerror or str(error), under="error.reason.")
+        reason = words().translate(error.strerror or str(error), under="error.reason.")
         remedy = t("doctor.folder.unwritable.remedy", variable=variable)
         yield Finding(name, t("doctor.folder.unwritable", place=place, reason=reason), remedy)
         return
@@ -157,9 +156,9 @@ def broken_models() -> Iterator[Finding]:
         return
     yield Finding("models", t("doctor.models", count=sum(not model.problem for model in models)))
     for model in models:
-        if model.problem:
+        if model.error:
             remedy = t("doctor.models.install" if is_shipped(model.path.parent) else "doctor.models.broken")
-            yield Finding(model.name, localized(model.problem), remedy)
+            yield Finding(model.name, localized(model.error), remedy)
 
 
 def port() -> Finding:
@@ -200,15 +199,6 @@ def engine() -> Finding:
     finally:
         started.close()
     return Finding("engine", t("doctor.engine", seconds=time.monotonic() - begin))
-
-
-def t(key: str, **values: Any) -> str:
-    """Return a sentence of the checks in the language of the environment."""
-    return _words()(key, **values)
-
-
-def _words():
-    return Words(language_here())
 
 
 def _dotted(version):

@@ -3,8 +3,8 @@
 import io
 import sys
 
+from transformer_viz.cli.language import asked_language, localized, speaking
 from transformer_viz.cli.parser import build_parser
-from transformer_viz.cli.program import localized
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import choose_tensorflow
 
@@ -13,9 +13,15 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command, or open the app; return the exit status, 2 for a user error."""
     _write_any_letter()
     argv = sys.argv[1:] if argv is None else argv
-    arguments = build_parser().parse_args(argv)
-    choose_tensorflow()
-    arguments.argv = argv
+    language, others = asked_language(argv)
+    with speaking(language):
+        arguments = build_parser().parse_args(argv)
+        arguments.argv = others
+        choose_tensorflow()
+        return _run(arguments)
+
+
+def _run(arguments):
     try:
         return arguments.command(arguments) or 0
     except (ValueError, MemoryError) as error:

@@ -9,7 +9,8 @@ import pandas as pd
 
 from transformer_viz import store
 from transformer_viz.cli.arguments import columns, read_options
-from transformer_viz.cli.program import example, localized
+from transformer_viz.cli.language import localized
+from transformer_viz.cli.program import example
 from transformer_viz.data import NAMED, read_for_decoder, read_labelled, read_pairs
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.startup import load_upper_floor

@@ -1,9 +1,7 @@
-"""The name of the program, its examples, and its errors in the user's language."""
+"""The name of the program, and an example of each command."""
 
 import sys
 from pathlib import Path
-
-from transformer_viz.language import Phrase, language_here, sentence_of
 
 EXAMPLES = {
     "models": "models",
@@ -13,7 +11,6 @@ EXAMPLES = {
     "compare": 'compare --model imdb-sentiment --text "It was good" --with-text "It was not good"',
     "explain": 'explain --model imdb-sentiment --text "A predictable, boring film"',
     "train": "train --preset single-block --data reviews.csv --out my-model",
-    "train --from": "train --from my-writer --data reviews.csv --out my-classifier",
     "runs": "runs",
     "resume": "resume 20260301-101500-reviews-3f2a",
     "stop": "stop 20260301-101500-reviews-3f2a",
@@ -41,8 +38,3 @@ def example(name: str) -> str:
 def program_name() -> str:
     """Return the name of this program in messages."""
     return program().removeprefix("python -m ")
-
-
-def localized(problem: Exception | Phrase | str) -> str:
-    """Return the sentence of an error in the language of the environment."""
-    return sentence_of(problem, language_here())

@@ -13,13 +13,14 @@ from tqdm import tqdm
 
 from transformer_viz import store
 from transformer_viz.cli.arguments import assignment, columns, label_name, read_options, translation
+from transformer_viz.cli.language import localized, words
 from transformer_viz.cli.models import headline_metrics
-from transformer_viz.cli.program import example, localized, program
+from transformer_viz.cli.program import example, program
 from transformer_viz.data import COLUMN_ROLES, NAMED, BadRows, Preview, preview
 from transformer_viz.data.encodings import UTF_8
 from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.language import Phrase, Problem, Words, language_here
+from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import (
     RunError,
@@ -326,7 +327,7 @@ class Progress:
                 for sentence in BadRows.from_json(facts).said():
                     tqdm.write(localized(sentence))
             if "note" in event:
-                tqdm.write(Words(language_here()).translate(event["note"], under="error.precision."))
+                tqdm.write(words().translate(event["note"], under="error.precision."))
             self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())
         elif kind in ("step", "epoch"):
             self._bar.update(event["step"] - self._bar.n)
