@@ -691,7 +691,7 @@ def test_runs_lists_a_broken_run_among_the_others(tmp_path, monkeypatch, capsys)
         log.write(b'{"event": "epoch", "time": 1.0, "step": 1, "epoch": 1, "best": true}\nnull\n\xe6')
     assert main(["runs"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines[1:]] == [[broken.id, "broken"], [good.id, "queued"]]
+    assert [line.split()[:2] for line in lines[1:]] == [[broken.id, "damaged"], [good.id, "queued"]]
     assert "job.json is empty." in lines[1]
     assert main(["resume", broken.id]) == 2
     assert capsys.readouterr().err == (

@@ -107,6 +107,14 @@ def test_a_model_is_fetched_by_its_name_and_said_before_what_it_is(hub, run, tmp
     assert "bert-masked exists already. Rename or delete it first." in again.stderr
 
 
+def test_a_model_is_fetched_quietly_and_in_chinese(hub, run, tmp_path):
+    done = run(hub[0], "-m", "transformer_viz", "fetch", "--lang", "zh", "-q", NAME)
+    assert (done.returncode, done.stderr) == (0, "")
+    place = tmp_path / "models" / "bert-masked"
+    size = store.read_config(place).num_parameters
+    assert done.stdout == f"已写入 {place}：{size:,} 个参数。\n"
+
+
 def test_a_model_of_the_hub_opens_in_python_and_from_the_cache_without_a_network(hub, run):
     endpoint, _ = hub
     code = f"import transformer_viz as tv; found = tv.load('hf:{NAME}'); print(found.trace('The film').model)"

@@ -1,13 +1,16 @@
 """The command that compares two runs."""
 
 from argparse import Namespace
+from typing import Any
 
 import pandas as pd
 
+from transformer_viz.cli.language import t
+from transformer_viz.cli.output import give, in_words, say, table
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.pictures.labels import answer_text, label_of
-from transformer_viz.values.comparison import Comparison
+from transformer_viz.values.comparison import AnswerChange, Comparison
 from transformer_viz.values.comparison import compare as compare_traces
 from transformer_viz.values.request import OWN
 from transformer_viz.values.trace import Trace
@@ -17,7 +20,7 @@ MOST = 10
 
 
 def compare(arguments: Namespace) -> None:
-    """Print the answers of two runs, and the heads of which most weight moved."""
+    """Write the answers of two runs, and the heads of which most weight moved; as JSON all heads."""
     load = load_upper_floor("inspection.explorer").load
     explorer = load(arguments.model)
     other = load(arguments.with_model) if arguments.with_model else explorer
@@ -28,16 +31,21 @@ def compare(arguments: Namespace) -> None:
     before = explorer.trace(arguments.text)
     after = other.trace(arguments.with_text or arguments.text, **changes)
     comparison = compare_traces(before, after, orders=(None, arguments.order))
-    print(f"A  {answered(before)}  {before.text}")
-    print(f"B  {answered(after)}  {after.text}")
+    say(f"A  {answered(before)}  {before.text}")
+    say(f"B  {answered(after)}  {after.text}")
+    facts: dict[str, Any] = {"a": facts_of(before), "b": facts_of(after), "change": None, "heads": None}
     change = comparison.answer()
     if change is not None:
         label = label_of(before, change.label)
-        points = f"{100 * (change.after - change.before):+.2f}"
-        print(f"{label} {change.before:.4f} -> {change.after:.4f}, {points} points, ", end="")
-        print(f"log-odds {change.log_odds:+.4f}")
+        say(changed(label, change))
+        numbers = {"before": change.before, "after": change.after, "log_odds": change.log_odds}
+        facts["change"] = {"label": label, **numbers}
     if comparison.has_same_heads:
-        print(f"\n{most_moved(comparison).to_string(index=False, float_format='{:.4f}'.format)}")
+        heads = moved(comparison)
+        shown = table(in_words(heads.head(MOST)), index=False, float_format="{:.4f}".format)
+        say(f"\n{shown}")
+        facts["heads"] = heads.to_dict("records")
+    give(facts)
 
 
 def place(text: str) -> tuple[str | int, ...]:
@@ -60,8 +68,32 @@ def answered(trace: Trace) -> str:
     return text if trace.encoder and trace.decoder else f"{text} {trace.answer_probs.max():.4f}"
 
 
-def most_moved(comparison: Comparison) -> pd.DataFrame:
-    """Return the heads of which most weight moved: columns kind, layer, head (0-based) and moved."""
+def facts_of(trace: Trace) -> dict[str, Any]:
+    """Return the facts of a run for scripts; what an encoder-decoder writes has no probability of its own."""
+    writes = bool(trace.encoder and trace.decoder)
+    probability = None if writes else trace.answer_probs.max()
+    return {
+        "model": trace.model,
+        "text": trace.text,
+        "answer": answer_text(trace),
+        "probability": probability,
+    }
+
+
+def changed(label: str, change: AnswerChange) -> str:
+    """Return what became of the probability of A's answer."""
+    return t(
+        "cli.compare.answer",
+        label=label,
+        before=f"{change.before:.4f}",
+        after=f"{change.after:.4f}",
+        points=f"{100 * (change.after - change.before):+.2f}",
+        log_odds=f"{change.log_odds:+.4f}",
+    )
+
+
+def moved(comparison: Comparison) -> pd.DataFrame:
+    """Return how much weight of each head moved, most first: columns kind, layer, head (0-based), moved."""
     rows = [
         (kind, layer, head, float(share))
         for kind, moved in comparison.moved.items()
@@ -69,4 +101,4 @@ def most_moved(comparison: Comparison) -> pd.DataFrame:
         for head, share in enumerate(shares)
     ]
     frame = pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
-    return frame.sort_values("moved", ascending=False, kind="stable").head(MOST)
+    return frame.sort_values("moved", ascending=False, kind="stable")

@@ -1,16 +1,17 @@
 """The command that says which words and heads speak for an answer, and how good its estimates are."""
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from tqdm import tqdm
 
 from transformer_viz import store
 from transformer_viz.cli.arguments import columns, read_options
+from transformer_viz.cli.language import t
+from transformer_viz.cli.output import give, in_words, progress, remark, say, table
 from transformer_viz.cli.roles import texts_of
+from transformer_viz.cli.width import padded, width
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.pictures.effects import signed
@@ -26,7 +27,7 @@ BLOCK = "█"
 
 
 def explain(arguments: Namespace) -> None:
-    """Print the effect of each word and of the strongest heads on an answer; write that of each cell."""
+    """Write the effect of each word and of the strongest heads on an answer; to a file that of each cell."""
     if arguments.measure:
         measure(arguments)
         return
@@ -42,21 +43,32 @@ def explain(arguments: Namespace) -> None:
         position=arguments.position,
         target=arguments.target,
     )
-    print(f"{answered(found)}, log-odds {signed(found.certainty.log_odds)}\n")
-    print(f"Words, measured {f'with {found.stand_in} in place' if found.stand_in else 'by deleting each'}:")
-    print(table(found))
-    print("\nHeads, estimated by weight × gradient, numbered from 0:")
-    print(f"{strongest(found).to_string(index=False, float_format='{:+.2f}'.format)}")
+    heads = strongest(found)
+    say(answered(found) + "\n")
+    say(t("cli.explain.replaced", token=found.stand_in) if found.stand_in else t("cli.explain.deleted"))
+    say(bars(found))
+    say("\n" + t("cli.explain.heads"))
+    say(table(in_words(heads.head(MOST)), index=False, float_format="{:+.2f}".format))
+    give(
+        {
+            "labels": found.labels,
+            "versus": found.versus or None,
+            **found.certainty._asdict(),
+            "stand_in": found.stand_in or None,
+            "words": found.words.drop(columns="by").to_dict("records"),
+            "heads": heads.to_dict("records"),
+        }
+    )
     if out is not None:
         try:
             found.to_frame().to_csv(out, index=False)
         except OSError as error:
             raise Problem("command.unwritable", file=out, reason=error.strerror) from None
-        print(f"Wrote {out}.")
+        remark(t("cli.wrote.file", file=out))
 
 
 def measure(arguments: Namespace) -> None:
-    """Print how well the estimated effects of a model agree with the measured ones over some texts."""
+    """Write how well the estimated effects of a model agree with the measured ones over some texts."""
     if arguments.data is None:
         raise Problem("command.measure_data")
     if arguments.rows < 1:
@@ -69,31 +81,38 @@ def measure(arguments: Namespace) -> None:
     else:
         texts = load_upper_floor("inspection.sentences").short_texts(explorer, texts) or texts
     measured = load_upper_floor("questions.effects.quality")
-    found = measured.quality(explorer, tqdm(texts, unit="text", disable=not sys.stderr.isatty()))
-    print(f"{found.to_string(index=False, float_format='{:.2f}'.format)}")
-    print(f"Rank correlation of estimates with measurements over {len(texts)} texts; layers from 0.")
+    found = measured.quality(explorer, progress(texts, unit="texts"))
+    shown = found.assign(what=[t(f"cli.what.{what}") for what in found["what"]])
+    say(table(in_words(shown), index=False, float_format="{:.2f}".format))
+    say(t("cli.explain.measured", texts=len(texts)))
+    give({"texts": len(texts), "measured": found.to_dict("records")})
     if arguments.save:
         is_path = store.is_path(arguments.model)
         folder, name = Path(arguments.model).parent, Path(arguments.model).name
         store.write_in_card(name, measured.card_facts(found, len(texts)), folder if is_path else None)
-        print(f"Kept in the card of {name}.")
+        remark(t("cli.explain.kept", name=name))
 
 
 def answered(found: Effects) -> str:
-    """Return the answer with its probability."""
-    rather = f" rather than {found.versus}" if found.versus else ""
-    return f"{' '.join(found.labels)}{rather} {found.certainty.probability:.4f}"
+    """Return the answer with its probability and log-odds."""
+    return t(
+        "cli.explain.rather" if found.versus else "cli.explain.answer",
+        answer=" ".join(found.labels),
+        versus=found.versus,
+        probability=f"{found.certainty.probability:.4f}",
+        log_odds=signed(found.certainty.log_odds),
+    )
 
 
-def table(found: Effects) -> str:
+def bars(found: Effects) -> str:
     """Return a line for each word: its effect, and a bar to the left if it speaks against the answer."""
     largest = max(found.words["value"].abs().max(), 1e-9)
-    widest = max((len(word) for word in found.words["word"]), default=0)
+    widest = max(map(width, found.words["word"]), default=0)
     lines = []
     for row in found.words.to_dict("records"):
-        word, value = row["word"].ljust(widest), row["value"]
+        word, value = padded(row["word"], widest), row["value"]
         if pd.isna(value):
-            lines.append(f"{word}  not measured")
+            lines.append(f"{word}  " + t("cli.explain.unmeasured"))
             continue
         bar = BLOCK * round(WIDTH * abs(value) / largest)
         bars = f"{bar if value < 0 else '':>{WIDTH}}|{bar if value > 0 else ''}"
@@ -102,7 +121,7 @@ def table(found: Effects) -> str:
 
 
 def strongest(found: Effects) -> pd.DataFrame:
-    """Return the heads that do most: columns kind, layer, head (0-based) and effect, estimated."""
+    """Return the heads, those that do most first: columns kind, layer, head (0-based), effect (estimated)."""
     rows: list[tuple[Any, ...]] = [
         (kind, layer, head, float(effect))
         for kind, heads in found.heads.items()
@@ -110,7 +129,7 @@ def strongest(found: Effects) -> pd.DataFrame:
         for head, effect in enumerate(effects)
     ]
     frame = pd.DataFrame(rows, columns=pd.Index(["kind", "layer", "head", "effect"]))
-    return frame.sort_values("effect", key=abs, ascending=False, kind="stable").head(MOST)
+    return frame.sort_values("effect", key=abs, ascending=False, kind="stable")
 
 
 def _label(explorer, typed):

@@ -3,6 +3,8 @@
 from argparse import Namespace
 
 from transformer_viz import store
+from transformer_viz.cli.language import t
+from transformer_viz.cli.output import is_quiet, remark, say
 from transformer_viz.cli.program import program
 
 
@@ -11,9 +13,10 @@ def fetch(arguments: Namespace) -> None:
     from transformer_viz.store.hugging_face import hub  # noqa: PLC0415  loads what speaks to the network
 
     found = hub.hub_model(arguments.model)
-    licence = found.licence or "no licence stated"
-    print(f"{found.name}: {found.size / 1e6:,.1f} MB, {licence}")
+    licence = found.licence or t("cli.fetch.no_licence")
+    remark(t("cli.fetch.found", name=found.name, size=found.size / 1e6, licence=licence))
+    if is_quiet():
+        hub.hide_progress()
     place = hub.fetch_model(arguments.model)
-    config = store.read_config(place)
-    print(f"Wrote {place}: {config.num_parameters:,} parameters.")
-    print(f"Open it in the app, or: {program()} trace --model {place.name} --text ...")
+    say(t("cli.fetch.wrote", place=place, parameters=store.read_config(place).num_parameters))
+    remark(t("cli.fetch.open", command=f"{program()} trace --model {place.name} --text ..."))

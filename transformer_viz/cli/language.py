@@ -45,6 +45,16 @@ def t(key: str, /, **values: Any) -> str:
     return words()(key, **values)
 
 
+def known(key: str, name: str) -> str:
+    """Return the sentence of a key, or the name itself if there is none."""
+    return t(key) if words().has(key) else name
+
+
+def listed(*parts: str) -> str:
+    """Return parts of a sentence, with commas between them."""
+    return t("list.comma").join(parts)
+
+
 def localized(problem: Exception | Phrase | str) -> str:
     """Return the sentence of an error in the language that is spoken."""
     return sentence_of(problem, words().language)

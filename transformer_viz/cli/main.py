@@ -4,6 +4,7 @@ import io
 import sys
 
 from transformer_viz.cli.language import asked_language, localized, speaking
+from transformer_viz.cli.output import Wanted, writing
 from transformer_viz.cli.parser import build_parser
 from transformer_viz.language import Problem
 from transformer_viz.network.startup import choose_tensorflow
@@ -18,7 +19,8 @@ def main(argv: list[str] | None = None) -> int:
         arguments = build_parser().parse_args(argv)
         arguments.argv = others
         choose_tensorflow()
-        return _run(arguments)
+        with writing(Wanted(arguments.as_json, arguments.quiet)):
+            return _run(arguments)
 
 
 def _run(arguments):

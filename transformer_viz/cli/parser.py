@@ -31,6 +31,13 @@ FACTS = {
 """What sentences of the help name."""
 
 
+AS_JSON = ("models", "doctor", "predict", "generate", "explain", "compare", "evaluate", "roles", "runs")
+"""Commands that write their result as JSON, too."""
+
+REMARKING = ("models", "trace", "explain", "fetch", "evaluate", "roles", "train", "resume")
+"""Commands that write more than their result."""
+
+
 class Options:
     """The options of a command, each added with its help.
 
@@ -69,7 +76,7 @@ def help_of(command: str, name: str) -> str:
 def build_parser() -> Parser:
     """Return the parser of all commands, in the language that is spoken."""
     parser = Parser(prog=program(), description=t("cli.about.app"), epilog=_example("predict"))
-    parser.set_defaults(command=app.open_app, name=program_name())
+    parser.set_defaults(command=app.open_app, name=program_name(), as_json=False, quiet=False)
     add = Options("app", parser)
     add("-h", "--help", action="help")
     add("--version", action="version", version=f"Transformer Viz {__version__}")
@@ -85,6 +92,10 @@ def build_parser() -> Parser:
         add = Options(name, sub)
         add("-h", "--help", action="help")
         _add_language(add)
+        if name in AS_JSON:
+            add("--json", action="store_true", dest="as_json")
+        if name in REMARKING:
+            add("-q", "--quiet", action="store_true")
         return add
 
     command("models", models.list_models)

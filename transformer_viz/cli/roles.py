@@ -1,15 +1,15 @@
 """The command that shows what each head of a model usually does, and measures it."""
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 
 import pandas as pd
-from tqdm import tqdm
 
 from transformer_viz import store
 from transformer_viz.cli.arguments import columns, read_options
-from transformer_viz.cli.models import print_left_out
+from transformer_viz.cli.language import listed, t, words
+from transformer_viz.cli.models import tell_left_out
+from transformer_viz.cli.output import give, in_words, progress, remark, say, table
 from transformer_viz.cli.program import program
 from transformer_viz.data import (
     NAMED,
@@ -23,7 +23,7 @@ from transformer_viz.data import (
     read_texts,
 )
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.language import Problem, Words
+from transformer_viz.language import Problem
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.pictures.captions import counted_texts
 from transformer_viz.values.config import TransformerConfig
@@ -37,7 +37,7 @@ UNSEEN = 1
 
 
 def roles(arguments: Namespace) -> None:
-    """Print the usual role of every head: as kept with the model, or measured over a file."""
+    """Write the usual role of every head: as kept with the model, or measured over a file."""
     if arguments.data is None:
         if arguments.save:
             raise Problem("command.save_roles")
@@ -45,23 +45,23 @@ def roles(arguments: Namespace) -> None:
         if found is None:
             command = f"{program()} roles --model {arguments.model} --data FILE --save"
             raise Problem("command.no_roles", model=arguments.model, example=command)
-        _print(found)
+        _write(found)
         return
     if arguments.rows < 1:
         raise Problem("command.rows", received=arguments.rows)
     explorer = load_upper_floor("inspection.explorer").load(arguments.model)
     names, options = columns(arguments.columns), read_options(arguments)
     texts = texts_of(explorer.config, arguments.data, arguments.rows, names, options)
-    words = _typical_words(explorer, arguments.data, names, options)
+    typical = _typical_words(explorer, arguments.data, names, options)
     measure = load_upper_floor("inspection.head_roles").head_roles
-    with tqdm(total=len(texts), unit="text", disable=not sys.stderr.isatty()) as bar:
-        found = measure(explorer, texts, words=words, progress=lambda done: bar.update(done - bar.n))
-    _print(found)
+    with progress(total=len(texts), unit="texts") as bar:
+        found = measure(explorer, texts, words=typical, progress=lambda done: bar.update(done - bar.n))
+    _write(found)
     if arguments.save:
         is_path = store.is_path(arguments.model)
         folder, name = Path(arguments.model).parent, Path(arguments.model).name
         place = store.write_head_roles(name, found, folder if is_path else None)
-        print(f"Wrote {place} ({place.stat().st_size / 1e3:,.0f} kB).")
+        remark(t("cli.wrote.size", file=place, size=place.stat().st_size / 1e3))
 
 
 def texts_of(
@@ -78,7 +78,7 @@ def texts_of(
         data: The file, or the name of a data set or of a task.
         rows: Most texts.
         names: Role -> column in the file.
-        options: How the file is read; what is left out of it is printed.
+        options: How the file is read; what is left out of it is said.
     """
     if str(data) in TASKS:
         pairs = TASKS[str(data)].pairs(rows, seed=UNSEEN)
@@ -86,11 +86,11 @@ def texts_of(
         pairs = [(text, None) for text in NAMED[str(data)]()[1]["text"]]
     elif config.has_decoder:
         frame = (read_pairs if config.has_encoder else read_for_decoder)(data, names, options)
-        print_left_out(frame)
+        tell_left_out(frame)
         pairs = list(zip(frame["text"], frame["target"], strict=True))
     else:
         frame = read_texts(data, names, options)
-        print_left_out(frame)
+        tell_left_out(frame)
         pairs = [(text, None) for text in frame["text"]]
     if len(pairs) > rows:
         pairs = pd.Series(pairs).sample(rows, random_state=0).sort_index().tolist()
@@ -116,22 +116,38 @@ def _typical_words(explorer, data, names, options):
         return None
 
 
-def _print(found: HeadRoles) -> None:
-    """Print a table of the usual roles, and one of those in short texts; layers and heads count from 0."""
+def _write(found: HeadRoles) -> None:
+    """Write the usual roles, and those in short texts; layers and heads count from 0."""
     for measured in filter(None, (found, found.short)):
-        _print_table(measured)
+        _say_table(measured)
     for label, typical in found.words.items():
-        print(f"Words typical of {label}: {', '.join(typical[:SHOWN])}")
+        say(t("cli.roles.typical", label=label, words=listed(*typical[:SHOWN])))
+    give({**_facts(found), "short": found.short and _facts(found.short), "words": found.words})
 
 
-def _print_table(found):
-    frame, words = found.to_frame(), Words("en")
+def _facts(found):
+    heads = [
+        {"kind": kind, "layer": layer, "head": head, "role": role.name, **role._asdict()}
+        for kind in found.kinds
+        for layer, roles in enumerate(found.usual(kind))
+        for head, role in enumerate(roles)
+    ]
+    for facts in heads:
+        del facts["name"]
+    return {"texts": found.texts, "tokens": found.tokens, "heads": heads}
+
+
+def _say_table(found):
+    frame = found.to_frame()
     has_role = frame["role"] != "mixed"
-    frame["role"] = [role if role == "words" else words(f"role_name.{role}") for role in frame["role"]]
-    held = [f"{held} of {texts}" for held, texts in zip(frame["held"], frame["texts"], strict=True)]
+    frame["role"] = [
+        t("cli.column.words") if role == "words" else t(f"role_name.{role}") for role in frame["role"]
+    ]
+    both = zip(frame["held"], frame["texts"], strict=True)
+    held = [t("cli.roles.held", held=held, texts=texts) for held, texts in both]
     for name in ("share", "spread"):
         frame[name] = frame[name].map("{:.2f}".format).where(has_role, "")
     frame["texts"] = pd.Series(held).where(has_role, "")
     shown = ["kind", "layer", "head", "role", "share", "spread", "texts", *["words"] * bool(found.words)]
-    print(frame[shown].to_string(index=False))
-    print(f"Usual roles in {counted_texts(words, f'{found.texts:,}', found.tokens)}.")
+    say(table(in_words(frame[shown]), index=False))
+    say(t("cli.roles.measured", texts=counted_texts(words(), f"{found.texts:,}", found.tokens)))

@@ -2,7 +2,6 @@
 
 import dataclasses
 import shlex
-import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,14 +12,15 @@ from tqdm import tqdm
 
 from transformer_viz import store
 from transformer_viz.cli.arguments import assignment, columns, label_name, read_options, translation
-from transformer_viz.cli.language import localized, words
-from transformer_viz.cli.models import headline_metrics
+from transformer_viz.cli.language import listed, localized, t, words
+from transformer_viz.cli.models import figure_name, metrics_text
+from transformer_viz.cli.output import give, in_words, progress, remark, say, table
 from transformer_viz.cli.program import example, program
 from transformer_viz.data import COLUMN_ROLES, NAMED, BadRows, Preview, preview
 from transformer_viz.data.encodings import UTF_8
 from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.language import Phrase, Problem
+from transformer_viz.language import Phrase, Problem, joined
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.runs import (
     RunError,
@@ -44,12 +44,12 @@ from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.fine_tuning import child_config, longest_text
 from transformer_viz.values.presets import PRESETS
 
-UNFINISHED = {"stopped": "Stopped", "queued": "Queued behind a run of another owner"}
-"""Status of an unfinished run -> its description."""
+UNFINISHED = {"stopped": "cli.train.stopped", "queued": "cli.train.queued"}
+"""Status of an unfinished run -> the sentence about it."""
 
 
 def train(arguments: Namespace) -> None:
-    """Train a model in a new run, with a progress bar, and print its metrics."""
+    """Train a model in a new run, with a progress bar, and write its metrics."""
     job = job_of(arguments)
     store.check_writable(Path(job.out).name, folder=Path(job.out).parent, overwrite=job.overwrite)
     if job.data in NAMED:
@@ -104,21 +104,21 @@ def _first_look(arguments: Namespace) -> Preview | None:
 
 
 def _show_kind(job: TrainingJob, found: Preview) -> None:
-    """Print as what the first file is read, and whether it is too small to learn from."""
+    """Say as what the first file is read, and whether it is too small to learn from."""
     kind = _kind_of_rows(job.config)
     chosen = found.guess.get(kind, {}) | job.columns
     chosen = {"text" if role == "source" else role: name for role, name in chosen.items()}
     if chosen.keys() >= set(COLUMN_ROLES[kind]):
-        print(localized(Phrase(f"file.read_as.{kind}", path=job.data, **chosen)))
+        remark(localized(Phrase(f"file.read_as.{kind}", path=job.data, **chosen)))
     if found.num_rows < FEW_ROWS and not job.more_data:
-        print(localized(Phrase("file.few_rows", path=job.data, count=found.num_rows)))
+        remark(localized(Phrase("file.few_rows", path=job.data, count=found.num_rows)))
 
 
 def show_encodings(files: Mapping[str, Preview]) -> None:
-    """Print the encoding of each file that is not in UTF-8."""
+    """Say the encoding of each file that is not in UTF-8."""
     for path, found in files.items():
         if found.encoding not in (UTF_8, ""):
-            print(localized(Phrase("file.decoded", path=path, encoding=found.encoding)))
+            remark(localized(Phrase("file.decoded", path=path, encoding=found.encoding)))
 
 
 def resume(arguments: Namespace) -> None:
@@ -134,22 +134,38 @@ def stop(arguments: Namespace) -> None:
 
 
 def list_all_runs(arguments: Namespace) -> None:
-    """Print id, status, steps and best metric of every run."""
-    rows = []
-    for run in list_runs():
-        state = run.state()
-        if state.status == "broken":
-            rows.append((run.id, state.status, "", localized(run.error or "")))
-            continue
-        steps = f"{state.step:,} of {state.facts.get('total_steps', 0):,}"
-        figure = run.job.metric
-        value = state.best and state.best.get(f"val_{figure}")
-        best = "" if value is None else f"{figure.replace('_', ' ')} {value:.4f}"
-        rows.append((run.id, state.status, steps, best))
-    if not rows:
-        print(f"There are no runs in {runs_folder()}. Begin one: {example('train')}")
-        return
-    print(pd.DataFrame(rows, columns=["run", "status", "steps", "best"]).to_string(index=False))
+    """Write id, status, steps and best metric of every run."""
+    runs = [*map(_facts_of, list_runs())]
+    if runs:
+        frame = pd.DataFrame([*map(_row_of, runs)], columns=pd.Index(["run", "status", "steps", "best"]))
+        say(table(in_words(frame), index=False))
+    else:
+        say(t("cli.runs.none", folder=runs_folder(), example=example("train")))
+    give(runs)
+
+
+def _facts_of(run):
+    """Return the facts of a run for scripts; of one that is damaged only why."""
+    state = run.state()
+    facts = {"run": run.id, "status": state.status}
+    if state.status == "broken":
+        return facts | {"error": localized(run.error or "")}
+    metric = run.job.metric
+    best = state.best and state.best.get(f"val_{metric}")
+    steps = {"step": state.step, "total_steps": state.facts.get("total_steps")}
+    return (
+        facts | steps | {"metric": metric, "best": best, "error": state.problem and localized(state.problem)}
+    )
+
+
+def _row_of(run):
+    """Return the facts of a run as a row of a table."""
+    status = t(f"run.{run['status']}")
+    if run["status"] == "broken":
+        return run["run"], status, "", run["error"]
+    steps = t("cli.runs.steps", step=run["step"], total=run["total_steps"] or 0)
+    best = "" if run["best"] is None else f"{figure_name(run['metric'])} {run['best']:.4f}"
+    return run["run"], status, steps, best
 
 
 def recipe_of(arguments: Namespace) -> Recipe | None:
@@ -242,7 +258,7 @@ def _classifies(parent, arguments):
 def _train_run(run):
     """Train a run in this process; Ctrl-C stops it between two steps."""
     worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
-    print(f"Run {run.id}; stop it with Ctrl-C, resume it with: {program()} resume {run.id}")
+    remark(t("cli.train.begun", run=run.id, command=f"{program()} resume {run.id}"))
     with worker.stopped_by_signals(run), Waiting(run) as waiting, worker.training_lock(waiting.look):
         waiting.end()
         if run.status == "queued":  # another process may have trained it in the meantime
@@ -252,16 +268,17 @@ def _train_run(run):
     if state.status == "failed":
         raise state.problem or RunError("runs.was_stopped", run=run.id)
     if state.status != "finished":
-        best = run.model if state.best else "none yet"
-        how = UNFINISHED.get(state.status, f"The run is {state.status}")
-        print(f"{how} at step {state.step:,}. The best model so far: {best}.")
+        key = UNFINISHED.get(state.status, "cli.train.other")
+        how = t(key, status=t(f"run.{state.status}"), step=state.step)
+        best = t("cli.train.best", model=run.model) if state.best else t("cli.train.no_best")
+        say(joined(how, best))
         return
     card, place = store.read_model(run.model).card, run.events()[-1]["model"]
-    print(f"Wrote {place}: {card['parameters']:,} parameters, best epoch {card['best_epoch']}.")
+    say(t("cli.train.wrote", place=place, parameters=card["parameters"], epoch=card["best_epoch"]))
     for kind in ("validation", "test"):
         if kind in card:
-            figures = ", ".join(f"{name} {value:.4f}" for name, value in headline_metrics(card[kind]).items())
-            print(f"{kind} {figures}, {card[kind]['rows']:,} rows")
+            figures = metrics_text(card[kind])
+            say(t(f"cli.train.measured.{kind}", figures=figures, rows=card[kind]["rows"]))
 
 
 class Waiting:
@@ -295,7 +312,7 @@ class Waiting:
         at_work = next((run for run in list_runs() if run.status == "running"), None)
         if at_work is None:  # the other process has just begun, or is about to end
             if self._other is None:
-                print(localized(Phrase("command.waits_for_other")), flush=True)
+                remark(localized(Phrase("command.waits_for_other")))
             self._other = self._other or ""
             return
         state = at_work.state()
@@ -303,8 +320,8 @@ class Waiting:
         if at_work.id != self._other:
             self.end()
             facts = {"run": at_work.id, "step": state.step, "total": total or "?"}
-            print(localized(Phrase("command.waits", **facts)), flush=True)
-            self._bar = tqdm(total=total, unit="step", leave=False, disable=not sys.stderr.isatty())
+            remark(localized(Phrase("command.waits", **facts)))
+            self._bar = progress(total=total, unit="steps", leave=False)
         self._other, self._bar.total = at_work.id, total
         self._bar.update(state.step - self._bar.n)
 
@@ -325,17 +342,20 @@ class Progress:
         if kind == "data":
             for facts in event["left_out"]:
                 for sentence in BadRows.from_json(facts).said():
-                    tqdm.write(localized(sentence))
+                    remark(localized(sentence))
             if "note" in event:
-                tqdm.write(words().translate(event["note"], under="error.precision."))
-            self._bar = tqdm(total=event["total_steps"], unit="step", disable=not sys.stderr.isatty())
+                remark(words().translate(event["note"], under="error.precision."))
+            self._bar = progress(total=event["total_steps"], unit="steps")
         elif kind in ("step", "epoch"):
             self._bar.update(event["step"] - self._bar.n)
-            self._bar.set_postfix_str(f"loss {event['loss']:.4f}")
+            self._bar.set_postfix_str(t("run.loss_now", loss=f"{event['loss']:.4f}"))
         if kind == "epoch":
             hidden = ("event", "epoch", "step", "best", "seconds")
-            figures = (f"{name} {value:.4f}" for name, value in event.items() if name not in hidden)
-            tqdm.write(f"epoch {event['epoch']}: {', '.join(figures)}{' *' if event['best'] else ''}")
+            figures = (
+                f"{figure_name(name)} {value:.4f}" for name, value in event.items() if name not in hidden
+            )
+            line = t("cli.train.epoch", epoch=event["epoch"], figures=listed(*figures))
+            remark(line + " *" * event["best"])
 
 
 def _output_folder(out):

@@ -17,6 +17,7 @@ from huggingface_hub.errors import (
     OfflineModeIsEnabled,
     RepositoryNotFoundError,
 )
+from huggingface_hub.utils import disable_progress_bars
 
 from transformer_viz.store.atomic import new_folder
 from transformer_viz.store.format import ModelError, checked_name, disk_errors, one_line
@@ -110,6 +111,11 @@ def cached_folder(name: str) -> Path:
     repository = name.removeprefix(PREFIX)
     with _hub_errors(repository):
         return Path(snapshot_download(repository, allow_patterns=[*FILES]))
+
+
+def hide_progress() -> None:
+    """Show no progress bars from now on."""
+    disable_progress_bars()
 
 
 def name_of(name: str) -> str:
