@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from transformer_viz.cli import app, comparing, explaining, fetching, models, roles, training
+from transformer_viz.cli import app, comparing, evaluating, explaining, fetching, models, roles, training
 from transformer_viz.cli.help import Parser
 from transformer_viz.cli.language import t, words
 from transformer_viz.cli.program import example, program, program_name
@@ -106,7 +106,7 @@ def build_parser() -> Parser:
     _add_explain(command("explain", explaining.explain))
     _add_compare(command("compare", comparing.compare))
     command("fetch", fetching.fetch)("model", metavar="NAME")
-    _add_evaluate(command("evaluate", models.evaluate))
+    _add_evaluate(command("evaluate", evaluating.evaluate))
     _add_roles(command("roles", roles.roles))
     _add_train(command("train", training.train))
     command("runs", training.list_all_runs)

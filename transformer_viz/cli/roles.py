@@ -7,8 +7,8 @@ import pandas as pd
 
 from transformer_viz import store
 from transformer_viz.cli.arguments import columns, read_options
+from transformer_viz.cli.evaluating import tell_left_out
 from transformer_viz.cli.language import listed, t, words
-from transformer_viz.cli.models import tell_left_out
 from transformer_viz.cli.output import give, in_words, progress, remark, say, table
 from transformer_viz.cli.program import program
 from transformer_viz.data import (

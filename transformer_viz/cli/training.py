@@ -13,7 +13,7 @@ from tqdm import tqdm
 from transformer_viz import store
 from transformer_viz.cli.arguments import assignment, columns, label_name, read_options, translation
 from transformer_viz.cli.language import listed, localized, t, words
-from transformer_viz.cli.models import figure_name, metrics_text
+from transformer_viz.cli.metrics import figure_name, metrics_text
 from transformer_viz.cli.output import give, in_words, progress, remark, say, table
 from transformer_viz.cli.program import example, program
 from transformer_viz.data import COLUMN_ROLES, NAMED, BadRows, Preview, preview
