@@ -53,6 +53,13 @@ def test_the_default_browser_is_used_where_none_opens_windows(told, registered, 
     assert registered == []
 
 
+@pytest.mark.parametrize(("arguments", "language"), [(["--lang", "zh"], "zh"), ([], "")])
+def test_the_app_is_told_the_language_that_is_asked_for(told, monkeypatch, arguments, language):
+    monkeypatch.setenv("TRANSFORMER_VIZ_LANG", "")
+    assert main([*arguments, "--no-browser"]) == 0
+    assert os.environ["TRANSFORMER_VIZ_LANG"] == language
+
+
 def test_no_browser_is_opened_if_none_is_wanted(told, registered, monkeypatch):
     monkeypatch.setenv(OPENED, "1")
     assert main(["--no-browser"]) == 0

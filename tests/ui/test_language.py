@@ -151,6 +151,7 @@ def test_a_reason_of_the_system_is_translated_where_it_is_known():
         ({"LANG": "zh_CN.UTF-8", "LC_MESSAGES": "C"}, "en"),
         ({"LANG": "de_DE", "LC_ALL": "zh"}, "zh"),
         ({"LANG": "zh_TW", "LC_ALL": ""}, "zh"),
+        ({"LC_ALL": "zh_CN.UTF-8", "TRANSFORMER_VIZ_LANG": "en"}, "en"),
     ],
 )
 def test_the_environment_names_the_language(environment, language):

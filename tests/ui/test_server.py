@@ -66,6 +66,14 @@ def test_the_address_that_is_printed_is_one_that_is_let_in(monkeypatch, hosts, h
     assert server.address() == f"http://{host}:8765"
 
 
+@pytest.mark.parametrize(
+    ("language", "part"), [("zh", "/?lang=zh"), ("en", "/?lang=en"), ("de", ""), ("", "")]
+)
+def test_the_app_opens_in_the_language_chosen_for_it(monkeypatch, language, part):
+    monkeypatch.setenv("TRANSFORMER_VIZ_LANG", language)
+    assert server.chosen_language() == part
+
+
 @pytest.mark.parametrize(("headless", "opened"), [(True, 0), (False, 1)])
 def test_the_browser_opens_once_the_server_listens_unless_there_is_no_screen(
     monkeypatch, models_folder, headless, opened
@@ -74,6 +82,7 @@ def test_the_browser_opens_once_the_server_listens_unless_there_is_no_screen(
     options = {"server.headless": headless, "server.port": 8765, "server.allowedHosts": ["localhost"]}
     monkeypatch.setattr(st, "get_option", options.get)
     monkeypatch.setattr(server.webbrowser, "open", addresses.append)
+    monkeypatch.setenv("TRANSFORMER_VIZ_LANG", "zh")
 
     async def serve():
         async with server.lifespan(None):
@@ -83,7 +92,7 @@ def test_the_browser_opens_once_the_server_listens_unless_there_is_no_screen(
             while len(addresses) < opened or engine.pid is None:
                 assert time.monotonic() < deadline
                 await asyncio.sleep(0.05)
-            assert addresses == ["http://localhost:8765"] * opened
+            assert addresses == ["http://localhost:8765/?lang=zh"] * opened
 
     asyncio.run(serve())
 

@@ -1,5 +1,6 @@
 """The commands that open the app and check the installation."""
 
+import os
 import platform
 from argparse import Namespace
 
@@ -8,6 +9,7 @@ from transformer_viz.cli.language import known, t
 from transformer_viz.cli.output import give, say
 from transformer_viz.cli.serve import serve
 from transformer_viz.cli.width import padded
+from transformer_viz.language import OWN_VARIABLE
 from transformer_viz.values.version import __version__
 
 SUBJECTS = 15
@@ -15,7 +17,9 @@ SUBJECTS = 15
 
 
 def open_app(arguments: Namespace) -> None:
-    """Serve the app until Ctrl-C, and open a window on it."""
+    """Serve the app until Ctrl-C, and open a window on it, in the language that is asked for."""
+    if arguments.lang:
+        os.environ[OWN_VARIABLE] = arguments.lang
     serve(browser=not arguments.no_browser, port=arguments.port)
 
 

@@ -76,7 +76,7 @@ def help_of(command: str, name: str) -> str:
 def build_parser() -> Parser:
     """Return the parser of all commands, in the language that is spoken."""
     parser = Parser(prog=program(), description=t("cli.about.app"), epilog=_example("predict"))
-    parser.set_defaults(command=app.open_app, name=program_name(), as_json=False, quiet=False)
+    parser.set_defaults(command=app.open_app, name=program_name(), lang=None, as_json=False, quiet=False)
     add = Options("app", parser)
     add("-h", "--help", action="help")
     add("--version", action="version", version=f"Transformer Viz {__version__}")

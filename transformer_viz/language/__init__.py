@@ -1,10 +1,19 @@
 """All user-visible sentences, in English and Chinese."""
 
 from transformer_viz.language.problems import Phrase, Problem, json_reason, sentence_of
-from transformer_viz.language.words import LANGUAGES, TAGS, Words, joined, language_here, language_of
+from transformer_viz.language.words import (
+    LANGUAGES,
+    OWN_VARIABLE,
+    TAGS,
+    Words,
+    joined,
+    language_here,
+    language_of,
+)
 
 __all__ = [
     "LANGUAGES",
+    "OWN_VARIABLE",
     "TAGS",
     "Phrase",
     "Problem",

@@ -13,7 +13,10 @@ LANGUAGES = {"en": "English", "zh": "中文"}
 TAGS = {"en": "en", "zh": "zh-CN"}
 """Language -> its tag in HTML."""
 
-VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+OWN_VARIABLE = "TRANSFORMER_VIZ_LANG"
+"""Environment variable with the language of this program alone: that of `--lang`, for the app."""
+
+VARIABLES = (OWN_VARIABLE, "LC_ALL", "LC_MESSAGES", "LANG")
 """Environment variables with the language of messages; the first that is set counts."""
 
 

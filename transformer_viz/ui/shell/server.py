@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.language import Words, language_here
+from transformer_viz.language import LANGUAGES, OWN_VARIABLE, Words, language_here
 from transformer_viz.runs import RunError, list_runs
 from transformer_viz.service.engine import Engine
 from transformer_viz.service.opening import kept_answer
@@ -83,6 +83,12 @@ def address() -> str:
     return f"http://{next(named, 'localhost')}:{st.get_option('server.port')}"
 
 
+def chosen_language() -> str:
+    """Return the part of an address that opens the app in the language chosen for it; "" without one."""
+    language = os.environ.get(OWN_VARIABLE)
+    return f"/?lang={language}" if language in LANGUAGES else ""
+
+
 @contextlib.asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
     """Start log and engine with the server, open the browser, and close engine and trainer at the end."""
@@ -96,7 +102,7 @@ async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
         print(f"  The teacher's page: {address()}/?{TEACHER}={teacher_secret()}", flush=True)
     if not st.get_option("server.headless"):
         # The port is open a moment after this function yields.
-        loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address())
+        loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address() + chosen_language())
     ending = asyncio.create_task(end_with_window()) if has_window() else None
     yield {}
     if ending:
