@@ -77,6 +77,11 @@ def test_a_name_says_which_extra_brings_what_it_needs(name, tmp_path):
     )
 
 
+def test_the_command_says_so_in_the_language_that_is_asked_for(tmp_path):
+    code = "sys.argv += ['models', '--lang', 'zh']\nfrom transformer_viz.__main__ import main\nmain()"
+    assert "，但它没有安装：pip install" in run(code, tmp_path).stderr
+
+
 def test_the_command_says_that_it_comes_with_the_app(tmp_path):
     found = run("from transformer_viz.__main__ import main\nsys.exit(main())", tmp_path)
     assert found.returncode == 2

@@ -3,6 +3,7 @@
 import importlib
 import sys
 
+from transformer_viz.cli.language import asked_language, localized, speaking
 from transformer_viz.values.extras import APP, MissingExtraError, needs
 
 
@@ -12,7 +13,9 @@ def main() -> int:
         with needs(APP, "transformer-viz"):
             program = importlib.import_module("transformer_viz.cli.main")
     except MissingExtraError as error:
-        print(error, file=sys.stderr)
+        language, _ = asked_language(sys.argv[1:])
+        with speaking(language):
+            print(localized(error), file=sys.stderr)
         return 2
     return program.main()
 

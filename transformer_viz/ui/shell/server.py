@@ -99,7 +99,8 @@ async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
     loop, request = asyncio.get_running_loop(), opening_request()
     loop.call_later(HEAD_START if request and kept_answer(request) else 0, _warm)
     if is_classroom():
-        print(f"  The teacher's page: {address()}/?{TEACHER}={teacher_secret()}", flush=True)
+        page = f"{address()}/?{TEACHER}={teacher_secret()}"
+        print(Words(language_here())("teacher.address", address=page), flush=True)
     if not st.get_option("server.headless"):
         # The port is open a moment after this function yields.
         loop.call_later(0.5, loop.run_in_executor, None, webbrowser.open, address() + chosen_language())
