@@ -4,8 +4,10 @@ import socket
 from types import SimpleNamespace
 
 import pytest
+from chinese import is_chinese
 
 from transformer_viz.cli import doctor
+from transformer_viz.cli.language import speaking
 from transformer_viz.store import places
 
 
@@ -107,6 +109,18 @@ def test_an_engine_that_does_not_answer_is_a_finding(models_folder, monkeypatch)
     assert "answers" in doctor.engine().fact
     monkeypatch.setattr(doctor.Engine, "answer", fail)
     assert doctor.engine().fact == "does not answer: died"
+
+
+def test_why_a_model_is_broken_is_in_the_language_that_is_asked_for(models_folder):
+    broken = models_folder / "cut"
+    broken.mkdir()
+    try:
+        with speaking("zh"):
+            _, cut = doctor.broken_models()
+    finally:
+        broken.rmdir()
+    assert is_chinese(cut.fact)
+    assert is_chinese(cut.remedy)
 
 
 def test_findings_and_remedies_are_in_the_language_of_the_environment(tmp_path, monkeypatch):

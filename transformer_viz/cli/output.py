@@ -87,8 +87,8 @@ def plain(value: Any) -> Any:
         return [*map(plain, value)]
     if hasattr(value, "item"):  # of NumPy
         value = value.item()
-    is_number = value is not pd.NA and not (isinstance(value, float) and not math.isfinite(value))
-    return value if is_number else None
+    is_missing = value is pd.NA or (isinstance(value, float) and not math.isfinite(value))
+    return None if is_missing else value
 
 
 def in_words(frame: pd.DataFrame) -> pd.DataFrame:

@@ -28,6 +28,7 @@ from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.pictures.captions import counted_texts
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
+from transformer_viz.values.kind_roles import UsualRole
 
 SHOWN = 10
 """Words typical of a label that are printed."""
@@ -126,14 +127,13 @@ def _write(found: HeadRoles) -> None:
 
 
 def _facts(found):
+    names = ("kind", "layer", "head", "role", *UsualRole._fields[1:])
     heads = [
-        {"kind": kind, "layer": layer, "head": head, "role": role.name, **role._asdict()}
+        dict(zip(names, (kind, layer, head, *role), strict=True))
         for kind in found.kinds
         for layer, roles in enumerate(found.usual(kind))
         for head, role in enumerate(roles)
     ]
-    for facts in heads:
-        del facts["name"]
     return {"texts": found.texts, "tokens": found.tokens, "heads": heads}
 
 

@@ -153,9 +153,8 @@ def _facts_of(run):
     metric = run.job.metric
     best = state.best and state.best.get(f"val_{metric}")
     steps = {"step": state.step, "total_steps": state.facts.get("total_steps")}
-    return (
-        facts | steps | {"metric": metric, "best": best, "error": state.problem and localized(state.problem)}
-    )
+    error = state.problem and localized(state.problem)
+    return facts | steps | {"metric": metric, "best": best, "error": error}
 
 
 def _row_of(run):
