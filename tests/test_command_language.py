@@ -7,7 +7,7 @@ import pytest
 from chinese import english, is_chinese
 
 from transformer_viz.cli.help import translated
-from transformer_viz.cli.language import asked_language, localized, speaking
+from transformer_viz.cli.language import asked_language, localized, speaking, words
 from transformer_viz.cli.main import main
 from transformer_viz.cli.parser import build_parser
 from transformer_viz.cli.program import EXAMPLES
@@ -110,6 +110,7 @@ def test_the_language_that_is_named_goes_before_that_of_the_system(capsys, monke
     assert helped(capsys, "--help").startswith("用法：")  # it is forgotten after the command
     assert main(["--lang", "en", "stop", "nothing"]) == 2
     assert "There is no training run 'nothing'." in capsys.readouterr().err
+    assert words().language == "zh"
     assert main(["stop", "nothing"]) == 2
     assert "没有训练 'nothing'。" in capsys.readouterr().err
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 
 import numpy as np
@@ -239,6 +240,14 @@ def test_checks_are_given_and_the_status_says_whether_all_is_well(monkeypatch, c
         "  huggingface-hub 1.0",
         "  1 项待解决",
     ]
+
+
+def test_progress_is_a_bar_on_a_terminal_unless_none_is_wanted(run, models_folder, rows, monkeypatch):
+    asked = ("roles", "--lang", "zh", "--model", "small", "--data", rows, "--skip-bad-rows")
+    assert run(*asked).err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert re.search(r"6/6 .*段/s\]", run(*asked).err)
+    assert run(*asked, "-q").err == ""
 
 
 @pytest.fixture
