@@ -2,8 +2,11 @@
 
 import json
 import math
+import os
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -341,6 +344,17 @@ def test_evaluation_is_written_in_chinese(run, models_folder, rows):
     assert lines[-1] == "（行：真实标签；列：预测标签）"
     assert "精确率" in written.out
     assert english(written.out) == []
+
+
+def test_a_reader_that_has_had_enough_ends_a_command_in_peace():
+    command = [sys.executable, "-m", "transformer_viz", "models"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    process = subprocess.Popen(command, cwd=ROOT, env=buffered, **pipes)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == 0
+    process.stderr.close()
 
 
 def test_what_is_no_number_is_null():

@@ -1,6 +1,7 @@
 """The command line: `transformer-viz COMMAND --help`, or `python -m transformer_viz COMMAND --help`."""
 
 import io
+import os
 import sys
 
 from transformer_viz.cli.language import asked_language, localized, speaking
@@ -25,13 +26,18 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(arguments):
     try:
-        return arguments.command(arguments) or 0
+        status = arguments.command(arguments) or 0
+        sys.stdout.flush()
+        return status
     except (ValueError, MemoryError) as error:
         problem = error if str(error) else Problem("command.memory")
         print(f"{arguments.name}: {localized(problem)}", file=sys.stderr)
         if isinstance(problem, Problem) and problem.lines:
             print(f"\n{problem.lines}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # `transformer-viz models | head` has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except KeyboardInterrupt:
         stopped = localized(Problem("command.stopped"))
         print(f"{arguments.name}: {stopped}", file=sys.stderr)
