@@ -266,8 +266,8 @@ def test_every_role_has_a_sentence_of_its_own_with_and_without_evidence(language
 def test_every_role_has_a_name_of_its_own(language):
     """The views group heads by it."""
     read = [usual("words")._replace(words=(WordsRead(label, 2.0, 0.5, 9),)) for label in ("good", "bad")]
-    named = [Role(name, 0.5, 0) for name in ROLES if name != "words"] + [usual("mixed", np.nan), *read]
-    assert len({role_name(Words(language), role) for role in named}) == len(named) == len(ROLES) + 2
+    named = [Role(name, 0.5, 0) for name in ROLES if name != "words"] + read
+    assert len({role_name(Words(language), role) for role in named}) == len(named) == len(ROLES) + 1
 
 
 def test_heads_are_sorted_by_what_they_usually_do():
@@ -323,8 +323,8 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
         assert count in text
     named = [role for layer in roles for role in layer]
     names = [Words("en")(f"role_name.{role.name}") for role in named]
-    assert "mixed" in names
-    quoted = ", ".join(f'"{name}"' for name in names).replace("mixed", "no usual pattern")
+    assert "no fixed pattern" in names
+    quoted = ", ".join(f'"{name}"' for name in names)
     assert f'"roles": [{quoted}]' in text
     shares = ", ".join('""' if np.isnan(role.share) else f'"{role.share:.0%}"' for role in named)
     assert f'"shares": [{shares}]' in text

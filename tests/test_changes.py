@@ -121,10 +121,10 @@ def test_an_edge_is_taken_away_once(name):
         ("Position encoding", "none", "positions", "none"),
         ("Order of the tokens", "tokens reversed", "order", "reversed"),
         ("Order of the tokens", "tokens shuffled", "order", "shuffled"),
-        ("Positions in the text", "5 further on", "shift", 5),
+        ("Positions", "5 further on", "shift", 5),
         ("Mask over the text", "no mask", "attention_mask", "none"),
         ("Mask over the text", "causal", "attention_mask", "causal"),
-        ("Mask over the text", "neighbours only", "attention_mask", "window:1"),
+        ("Mask over the text", "window (neighbours only)", "attention_mask", "window:1"),
         ("Padding, as in a batch", "10 [PAD] appended", "padding", 10),
         ("In place of a head that is off", "its mean over this text", "reference", OWN),
     ],
@@ -144,7 +144,7 @@ def test_what_holds_for_all_heads_is_set_and_reset(title, label, name, value):
 def test_what_takes_the_place_of_a_head_is_offered_where_one_is_off():
     titles = [each["title"] for each in offered()["groups"]]
     assert titles[:3] == ["Scores before the softmax", "Residual connections", "Position encoding"]
-    assert titles[3:5] == ["Order of the tokens", "Positions in the text"]
+    assert titles[3:5] == ["Order of the tokens", "Positions"]
     assert titles[5:] == ["Mask over the text", "Padding, as in a batch"]
     assert list(chips(Changes(reference=OWN))) == []
 
@@ -173,14 +173,14 @@ def test_a_shift_is_offered_where_there_is_room_and_can_always_be_taken_back(
 ):
     config = ENCODER.replace(max_len=len(TOKENS) + room, positions=positions)
     titles = [each["title"] for each in offered(changes, config)["groups"]]
-    assert ("Positions in the text" in titles) == expected
+    assert ("Positions" in titles) == expected
 
 
 def test_a_model_is_offered_what_it_does_not_have():
     assert list(group("Mask over the target", config=BOTH)) == [
         "the model’s own",
         "no mask",
-        "neighbours only",
+        "window (neighbours only)",
     ]
     assert "Mask over the target" not in {each["title"] for each in offered(config=DECODER)["groups"]}
     assert "causal" not in group("Mask over the text", config=DECODER)
@@ -212,7 +212,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "position encoding: none",
         "tokens shuffled",
         "positions 5 further on",
-        "mask: neighbours only",
+        "mask: window (neighbours only)",
         "mask over the target: painted",
         "mask of the cross-attention: no mask",
         "10 [PAD] appended",

@@ -189,12 +189,12 @@ def test_a_training_whose_settings_are_damaged(places):
 
 COMMANDS = {
     "no model": (["predict", "--model", "nothing", "--text", "a"], "没有模型"),
-    "no writer": (["generate", "--model", "small", "--text", "a"], "small 用于分类，不能生成文本。"),
+    "no writer": (["generate", "--model", "small", "--text", "a"], "“small”用于分类，不能生成文本。"),
     "no folder": (
         ["trace", "--model", "small", "--text", "a", "--out", "nowhere/t.npz"],
         "没有可供写入",
     ),
-    "no run": (["stop", "nothing"], "没有训练 'nothing'。"),
+    "no run": (["stop", "nothing"], "没有训练“nothing”。"),
     "no file": (["evaluate", "--model", "small", "--data", "nothing.csv"], "没有文件 nothing.csv。"),
     "no field": (["--preset", "single-block", "--data", "copy", "--set", "a=1"], "配置中没有字段 'a'。"),
     "no value": (["--preset", "single-block", "--data", "copy", "--set", "a"], "--set 的格式是"),

@@ -354,5 +354,5 @@ def test_a_comparison_on_a_light_page_says_which_way_the_answer_went(new_page, h
     open_both(page, home, pair)
     expect(after(page).locator(".lost")).to_contain_text("points")
     expect(page.locator(".lens .panel:visible h3")).to_have_text(
-        ["A: before", "B: after", "B − A in points: blue gained, red lost"]
+        ["A", "B", "B − A in points: blue gained, red lost"]
     )

@@ -18,9 +18,15 @@ FRAMES, HEADS, QUERY, KEY = 3, 5, 2, 7
 WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(KEY), (FRAMES, HEADS, QUERY)).astype(np.float32)
 STEPS = [1, 50, 100]
 QUERIES, KEYS = ["a", "the"], ["the", "the", "<b>", "$x$", "d", "e", "f"]
-WORDS = {"head": "Head", "reads": "reads", "step": "Step", "play": "Play", "pause": "Pause"}
-WORDS |= {"table": "As a table", "rows": "Who reads", "largest": "Largest values"}
-TITLES = {"entropy": "entropy", "metric": "accuracy", "head": "Head"}
+WORDS = {"head": "Head {head}", "reads": "reads", "step": "Step {step}", "steps": "Training step"}
+WORDS |= {
+    "play": "Play",
+    "pause": "Pause",
+    "table": "As a table",
+    "rows": "Who reads",
+    "largest": "Largest values",
+}
+TITLES = {"entropy": "entropy", "metric": "accuracy", "head": "Head {head}"}
 
 SHOW = """async ([address, payload]) => {
     const { default: show } = await import(address);
@@ -136,7 +142,7 @@ def test_the_panels_do_not_overlap(show):
 
 def test_the_slider_shows_the_heads_of_its_step(show):
     page = show(lapse())
-    slider, output = page.get_by_role("slider", name="Step"), page.locator(".lapse output")
+    slider, output = page.get_by_role("slider", name="Training step"), page.locator(".lapse output")
     expect(output).to_have_text("Step 100")
     curves = page.locator(".curves canvas")
     pictures = []

@@ -200,7 +200,7 @@ def test_thumbnails_choose_one_head_and_with_shift_several(show, masked):
     assert shown_heads(page) == [2]
     head_button(page, 2).click(modifiers=["Shift"])
     assert len(shown_heads(page)) == 1  # never none
-    choose(page, "Lines", "all")
+    choose(page, "Lines of", "all heads of the layer")
     assert shown_heads(page) == [1, 2, 3]
     choose_layer(page, 2)
     assert (shown_heads(page), chosen(page)) == ([2], (2, 2))
@@ -249,7 +249,7 @@ def slide(page, key):
 def show_lines(show, trace, **changes):
     """Open the lines of all heads."""
     page = show(trace, start={"view": "lines"}, **changes)
-    choose(page, "Lines", "all")
+    choose(page, "Lines of", "all heads of the layer")
     return page
 
 
@@ -257,10 +257,10 @@ def test_lines_are_first_of_the_chosen_head_alone(show, masked):
     page = show(masked, start={"view": "lines", "head": 1})
     expect(page.locator(".lines h3")).to_have_text("Layer 1, head 2")
     assert edges(drawing(page))[0] == strong(masked.encoder[0].attention.weights[1], 0.02)
-    choose(page, "Lines", "all")
+    choose(page, "Lines of", "all heads of the layer")
     expect(page.locator(".lines h3")).to_have_text("Layer 1, heads 1–3")
     assert edges(drawing(page))[0] == strong(masked.encoder[0].attention.weights, 0.02)
-    choose(page, "Lines", "all")
+    choose(page, "Lines of", "this head")
     expect(page.locator(".lines h3")).to_have_text("Layer 1, head 2")
 
 
@@ -330,7 +330,7 @@ def test_a_pinned_cell_is_said_and_is_the_only_line_until_escape(show):
     number = page.locator(".place").inner_text().split()[-1]
     assert Decimal(number) == four_digits(half(trace.encoder[0].attention.weights[0, 2, 5]))
     choose(page, "View", "Lines")
-    choose(page, "Lines", "all")
+    choose(page, "Lines of", "all heads of the layer")
     assert edges(drawing(page))[0] == strong(trace.encoder[0].attention.weights[:, 2, 5], 0.02)
     choose(page, "View", "Matrix")
     canvas(page, "matrix").focus()
@@ -723,13 +723,13 @@ def test_what_is_set_stands_in_chips_that_undo_it(show, masked):
     pick(page, "Values", "scores")
     slide(page, "ArrowRight")
     pick(page, "Sentences", "within")
-    choose(page, "Lines", "all")
-    assert chips(page) == ["score", "weight ≥ 0.03", "within a sentence", "Lines: 1–3"]
+    choose(page, "Lines of", "all heads of the layer")
+    assert chips(page) == ["score", "weight ≥ 0.03", "within a sentence", "Lines of heads 1–3"]
     undo(page, "score")
     assert options(page, "Colour range") == ["fitted to this head", "0 to 1"]
     pick(page, "Colour range", "one")
-    assert chips(page) == ["0 to 1", "weight ≥ 0.03", "within a sentence", "Lines: 1–3"]
-    undo(page, "Lines: 1–3")
+    assert chips(page) == ["0 to 1", "weight ≥ 0.03", "within a sentence", "Lines of heads 1–3"]
+    undo(page, "Lines of heads 1–3")
     assert shown_heads(page) == [1]
     undo(page, "weight ≥ 0.03")
     expect(page.locator(".range output")).to_have_text("0.02")
@@ -779,7 +779,7 @@ FONT = "element => parseFloat(getComputedStyle(element).fontSize)"
 def test_a_chip_that_is_pressed_by_keys_leaves_the_focus_among_the_controls(show, masked):
     page = show(masked)
     pick(page, "Values", "scores")
-    choose(page, "Lines", "all")
+    choose(page, "Lines of", "all heads of the layer")
     page.locator(".chip").first.press("Enter")
     expect(page.locator(".chip")).to_be_focused()
     page.keyboard.press("Enter")
@@ -885,7 +885,7 @@ def test_one_token_and_one_head_have_no_choice_to_make(show):
     expect(page.locator(".heads .layer, .heads .tabs, .chip")).to_have_count(0)
     with opened(page, "view"):
         expect(page.get_by_role("group", name="View", exact=True)).to_have_count(1)
-        expect(page.get_by_role("group", name="Lines", exact=True)).to_have_count(0)
+        expect(page.get_by_role("group", name="Lines of", exact=True)).to_have_count(0)
     choose(page, "View", "All heads")
     expect(page.get_by_role("combobox")).to_have_count(0)
     expect(page.get_by_role("group", name="Attention", exact=True)).to_have_count(0)

@@ -28,7 +28,7 @@ ENCODER = [
     [("even", 0.95), ("itself", 0.62), ("previous", 0.54)],
 ]
 CROSS = [[("diagonal", 0.7), None, None], [None] * 3, [None, None, ("diagonal", 0.8)]]
-ROLES = ["itself 1", "previous token 3", "uniform 1", "no usual pattern 1"]
+ROLES = ["itself 1", "previous token 3", "uniform 1", "no fixed pattern 1"]
 PREVIOUS = {0, 2, 5}
 
 WIDTHS = """(texts) => {
@@ -87,11 +87,11 @@ def test_a_press_on_a_role_lights_its_heads_until_the_next_press(grid, places):
     assert lit(grid, places) == PREVIOUS
     expect(role(grid, "previous token 3")).to_have_attribute("aria-pressed", "true")
     expect(grid.locator(".grid h3")).to_have_text("All heads · 2 × 3 · previous token 3")
-    role(grid, "no usual pattern 1").click()
+    role(grid, "no fixed pattern 1").click()
     grid.mouse.move(0, 0)
     assert lit(grid, places) == {1}
     assert grid.locator("[data-key^=role][aria-pressed=true]").count() == 1
-    role(grid, "no usual pattern 1").click()
+    role(grid, "no fixed pattern 1").click()
     assert lit(grid, places) == {*range(6)}  # at once, with the pointer still there
     expect(grid.locator(".grid h3")).to_have_text("All heads · 2 × 3")
 
@@ -169,8 +169,8 @@ def test_where_no_head_has_a_usual_role_nothing_is_shown_of_it(show, masked, sha
 
 def test_each_kind_of_attention_has_its_own_roles(show, writing):
     page = show(writing, start={"view": "grid"}, **usually({"encoder": ENCODER, "cross": CROSS}))
-    assert legend(page).get_by_role("button").all_inner_texts() == ["in order 2", "no usual pattern 7"]
-    role(page, "no usual pattern 7").click()
+    assert legend(page).get_by_role("button").all_inner_texts() == ["in order 2", "no fixed pattern 7"]
+    role(page, "no fixed pattern 7").click()
     choose_kind(page, "encoder self-attention")
     page.mouse.move(0, 0)
     assert legend(page).get_by_role("button").all_inner_texts() == ROLES

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from functools import reduce
 from typing import Any, NamedTuple
 
 from transformer_viz.data.encodings import readable
@@ -63,10 +62,10 @@ class BadRows:
             row = BadRow(kind, line, _shortened(" | ".join(map(_cell, cells))))
             self.first = sorted([*self.first, row], key=lambda each: each.line or float("inf"))[:SHOWN]
 
-    def kinds(self) -> Phrase:
+    def kinds(self) -> list[Phrase]:
         """Return what is wrong, the most frequent first, with the number of rows of each kind."""
         ranked = sorted(self.counts.items(), key=lambda counted: -counted[1])
-        return _listed(Phrase("bad.count", what=reason(kind), rows=count) for kind, count in ranked)
+        return [Phrase("bad.count", what=reason(kind), rows=count) for kind, count in ranked]
 
     def refusal(self) -> DataError:
         """Return the error that the file cannot be used because of these rows."""
@@ -80,17 +79,17 @@ class BadRows:
         return said + [Phrase("bad.blank", count=self.blank, path=self.path)] * bool(self.blank)
 
     def _facts(self):
-        shown = (
+        shown = [
             Phrase("bad.shown", line=row.line, content=row.content)
             if row.line
             else Phrase(f"“{row.content}”")
             for row in self.first
-        )
+        ]
         return {
             "count": self.count,
             "rows": self.rows,
             "kinds": self.kinds(),
-            "first": _listed(shown),
+            "first": shown,
         }
 
     def joined(self, later: "BadRows") -> "BadRows":
@@ -123,11 +122,6 @@ def reason(kind: str) -> Phrase:
     """Return what is wrong with the rows of a kind, as in `BadRow`."""
     what, _, role = kind.partition(".")
     return Phrase(f"bad.{what}", **({"role": Phrase(f"role.{role}")} if role else {}))
-
-
-def _listed(phrases):
-    """Return several phrases as one."""
-    return reduce(lambda before, last: Phrase("bad.and", before=before, last=last), phrases)
 
 
 def _cell(value):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from transformer_viz.data.files import DataError
-from transformer_viz.data.table import Table
+from transformer_viz.data.table import Table, numbered
 from transformer_viz.language import Phrase
 from transformer_viz.text.scripts import main_script
 
@@ -192,7 +192,7 @@ def _named_columns(table, kind, columns):
     for named, column in columns.items():
         role = "text" if named == "source" and kind == "pairs" else named
         if role not in roles:
-            raise DataError("column.role", role=named, roles=", ".join(roles))
+            raise DataError("column.role", role=named, roles=[*roles])
         if column not in table.columns:
             raise DataError("column.missing", path=table.path, column=column, columns=_listed(table.columns))
         if column in given.values():
@@ -252,8 +252,13 @@ def _example(kind, chosen):
 
 
 def _listed(columns):
-    names = ", ".join(" ".join(name.split())[:40] for name in columns[:_LISTED])
-    return names + (", ..." if len(columns) > _LISTED else "")
+    names = [_shown(name, place) for place, name in enumerate(columns[:_LISTED], 1)]
+    return [*names, "..."] if len(columns) > _LISTED else names
+
+
+def _shown(name, place):
+    """Return the name of a column for an error, that of a column without one in the reader's language too."""
+    return Phrase("column.numbered", place=place) if name == numbered(place) else " ".join(name.split())[:40]
 
 
 def _bare(name):

@@ -97,7 +97,7 @@ def encoding_named(name: str) -> str:
         codec = ""
     found = _ALIASES.get(codec) or codecs_of.get(codec) or codecs_of.get(f"{codec}-sig")
     if found is None:
-        raise Problem("file.no_encoding", received=name, encodings=", ".join(ENCODINGS))
+        raise Problem("file.no_encoding", received=name, encodings=[*ENCODINGS])
     return found
 
 

@@ -133,7 +133,8 @@ def generate(  # noqa: PLR0913  one argument per setting
         raise Problem("writing.sizes", beam_size=beam_size, max_new=max_new)
     check_sampling(temperature, top_k, top_p)
     if not temperature and (top_k is not None or top_p < 1):
-        raise Problem("writing.unsampled", top_k=top_k, top_p=top_p)
+        given = [f"top_k = {top_k}"] * (top_k is not None) + [f"top_p = {top_p}"] * (top_p < 1)
+        raise Problem("writing.unsampled", received=given)
     if temperature and beam_size > 1:
         raise Problem("writing.sampled_beams", beam_size=beam_size, temperature=temperature)
     writing = Writing(explorer, explorer.request(text, **changes))

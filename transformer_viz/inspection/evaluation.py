@@ -21,7 +21,7 @@ from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.controls import HEADLESS, UNIFORM
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
-from transformer_viz.language import Problem
+from transformer_viz.language import Phrase, Problem
 from transformer_viz.values.config import END_ID, START_ID
 from transformer_viz.values.texts import each_text
 
@@ -111,7 +111,7 @@ def true_labels(explorer: Explorer, rows: pd.DataFrame) -> pd.Series:
     truth = pd.Series(rows["label"]).map(lambda label: names.get(label, label))
     strange = truth.loc[~truth.isin(explorer.config.labels)]
     if len(strange):
-        known = ", ".join(f"'{label}'" for label in (*explorer.config.labels, *names))
+        known = [Phrase("quoted", text=label) for label in (*explorer.config.labels, *names)]
         row, label = int(strange.index[0]) + 1, strange.iloc[0]
         raise DataError("evaluation.label", row=row, label=label, model=explorer.name, labels=known)
     return truth

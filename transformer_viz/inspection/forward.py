@@ -353,7 +353,7 @@ class ForwardPass:
     def _computed_table(self, positions, rows):
         kinds = [kind for kind in CHOICES["positions"] if kind not in ("learned", "rotary", "relative")]
         if positions not in kinds:
-            raise Problem("positions.missing", kinds=", ".join(kinds), kind=positions)
+            raise Problem("positions.missing", kinds=kinds, kind=positions)
         return position_table(positions, rows, self.config.embedding_dim)
 
 

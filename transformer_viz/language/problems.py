@@ -12,8 +12,9 @@ class Phrase:
 
     Args:
         code: Code of the sentence (key `error.CODE` in the language files), or a text that is not translated.
-        **facts: Values in the sentence: texts, numbers, paths, and further phrases. "count" selects singular
-            or plural; a "reason" from the system is translated if it is known.
+        **facts: Values in the sentence: texts, numbers, paths, further phrases, and lists of these, which are
+            separated as the language does it. "count" selects singular or plural; a "reason" from the system
+            is translated if it is known.
 
     >>> str(Phrase("file.line", path="a.csv", line=3))
     'a.csv, line 3'
@@ -36,9 +37,7 @@ class Phrase:
 
     def to_json(self) -> dict:
         """Return the phrase as JSON values."""
-        facts = {
-            name: fact.to_json() if isinstance(fact, Phrase) else fact for name, fact in self.facts.items()
-        }
+        facts = {name: _packed(fact) for name, fact in self.facts.items()}
         return {"code": self.code, "facts": facts}
 
     @classmethod
@@ -51,10 +50,7 @@ class Phrase:
         if not (isinstance(content, dict) and isinstance(content.get("code"), str)):
             raise ValueError("no phrase: it has no code")
         try:
-            facts = {
-                name: Phrase.from_json(fact) if isinstance(fact, dict) else fact
-                for name, fact in content["facts"].items()
-            }
+            facts = {name: _unpacked(fact) for name, fact in content["facts"].items()}
             phrase = cls(content["code"], **facts)
             str(phrase)
         except (TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
@@ -110,12 +106,30 @@ def _rendered_fact(name, fact, words):
     """Return a fact as it appears in a sentence."""
     if isinstance(fact, Phrase):
         return _render(fact, words)
+    if isinstance(fact, list):
+        return words("list.comma").join(str(_rendered_fact(name, each, words)) for each in fact)
     return words.translate(fact, under="error.reason.") if name == "reason" else fact
+
+
+def _packed(fact):
+    """Return a fact as JSON values."""
+    if isinstance(fact, list):
+        return [_packed(each) for each in fact]
+    return fact.to_json() if isinstance(fact, Phrase) else fact
+
+
+def _unpacked(fact):
+    """Return the fact of the result of `_packed`."""
+    if isinstance(fact, list):
+        return [_unpacked(each) for each in fact]
+    return Phrase.from_json(fact) if isinstance(fact, dict) else fact
 
 
 def _replaced(fact, old, new):
     if isinstance(fact, Phrase):
         return fact.renamed(old, new)
+    if isinstance(fact, list):
+        return [_replaced(each, old, new) for each in fact]
     return fact.replace(old, new) if isinstance(fact, str) else fact
 
 

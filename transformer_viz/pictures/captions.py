@@ -215,9 +215,8 @@ def measure_of(role: Said) -> str:
 
 
 def role_name(words: Words, role: Said) -> str:
-    """Return the short name of a role; "mixed" over many texts is none at all."""
-    has_none = isinstance(role, UsualRole) and role.name == "mixed"
-    return words("role_name.none") if has_none else measure_name(words, measure_of(role))
+    """Return the short name of a role."""
+    return measure_name(words, measure_of(role))
 
 
 def measure_name(words: Words, measure: str) -> str:

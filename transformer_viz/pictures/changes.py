@@ -211,7 +211,7 @@ def groups_of(words: Words, config: TransformerConfig, changes: Changes, tokens:
         "positions": [(None, words("change.own"))] + [(kind, _encoding(words, kind)) for kind in positions],
         "order": [(None, words("change.typed"))]
         + [(order, words(f"change.chip.order.{order}")) for order in ORDERS],
-        "shift": [(None, words("change.own")), (SHIFT, words("change.shifted", count=SHIFT))],
+        "shift": [(None, words("change.unshifted")), (SHIFT, words("change.shifted", count=SHIFT))],
         **{
             name: [(None, words("change.own"))]
             + [(mask, words(f"change.mask.{mask.partition(':')[0]}")) for mask in MASKS if mask != own]

@@ -150,7 +150,7 @@ def save(
     title = " · ".join(part for part in (opened.model, *several, _title(opened)) if part)
     tokens = tuple([_drawable(label) for label in side] for side in attention.tokens)
     texts = [*itertools.chain(*tokens), title, attention.title, labels["key"], *labels["values"].values()]
-    named = fonts_of([*texts, labels["side_a"], labels["side_b"], labels["side_change"]], style.font)
+    named = fonts_of([*texts, labels["side_change"]], style.font)
     options: dict[Any, Any] = {
         "font.family": named,
         "text.parse_math": False,
@@ -195,8 +195,8 @@ def _panels(opened, layer, head):
     points = f"{100 * most:.0f}" if most >= 0.1 else f"{100 * most:.2g}"
     ticks = (f"−{points}", "0", f"+{points} {labels['values']['change']}")
     return [
-        _weights_panel(before, labels["side_a"], limit, labels),
-        _weights_panel(after, labels["side_b"], limit, labels),
+        _weights_panel(before, "A", limit, labels),
+        _weights_panel(after, "B", limit, labels),
         _Panel(change, labels["side_change"], _colours(DIVERGING), -most, most, ticks, LEAST_POINT),
     ]
 

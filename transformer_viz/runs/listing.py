@@ -218,7 +218,7 @@ def open_run(name: str, folder: str | Path | None = None) -> TrainingRun:
         run = TrainingRun(Path(folder or runs_folder()) / str(name))
         if any(os.path.exists(run.path / name) for name in SIGNS):
             return run
-    raise RunError("runs.missing", run=repr(name), command=command())
+    raise RunError("runs.missing", run=name, command=command())
 
 
 def _parent_files(job):

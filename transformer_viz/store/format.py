@@ -207,10 +207,10 @@ def dump(content: object) -> str:
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
 
 
-def name_list(names: Collection[str]) -> str | Phrase:
+def name_list(names: Collection[str]) -> list[str] | Phrase:
     """Return the first of several names, for a message."""
-    first = ", ".join(one_line(repr(name)) for name in sorted(names)[:3])
-    return (first + ", ..." if len(names) > 3 else first) or Phrase("list.none")
+    first = [one_line(repr(name)) for name in sorted(names)[:3]]
+    return ([*first, "..."] if len(names) > 3 else first) or Phrase("list.none")
 
 
 def _shape(shape):

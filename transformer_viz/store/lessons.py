@@ -226,7 +226,7 @@ def _checked(path, settings, fields: dict[str, Field]) -> dict[str, Any]:
             raise Problem("lesson.missing", path=path.name, name=name)
     for name, value in settings.items():
         if name not in fields:
-            raise Problem("lesson.unknown", path=path.name, name=name, known=", ".join(fields))
+            raise Problem("lesson.unknown", path=path.name, name=name, known=[*fields])
         kinds, _ = fields[name]
         first, *_others = kinds if isinstance(kinds, tuple) else (kinds,)
         is_number = not isinstance(value, bool) or first is bool
@@ -234,5 +234,5 @@ def _checked(path, settings, fields: dict[str, Field]) -> dict[str, Any]:
             what = Phrase(f"lesson.{NAMES.get(first, 'a_number')}")
             raise Problem("lesson.kind", path=path.name, name=name, what=what)
         if name in CHOICES and value not in CHOICES[name]:
-            raise Problem("lesson.choice", path=path.name, name=name, choices=", ".join(CHOICES[name]))
+            raise Problem("lesson.choice", path=path.name, name=name, choices=[*CHOICES[name]])
     return dict(settings)

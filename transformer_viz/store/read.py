@@ -179,9 +179,9 @@ def read_consistent(path: Path, read: Callable[[Path], Result]) -> Result:
         if found is None:
             places = shelves() if path.parent == shelves()[0] else (path.parent,)
             names = sorted({name for place in places for name in names_in(place)})
-            models = ", ".join(names) or Phrase("list.none")
+            models = names or Phrase("list.none")
             alike = difflib.get_close_matches(path.name, names)
-            near = Phrase("store.near", names=", ".join(alike)) if alike else ""
+            near = Phrase("store.near", names=alike) if alike else ""
             raise ModelError("store.missing", place=one_line(path), near=near, models=models)
         before = _identity(found)
         try:

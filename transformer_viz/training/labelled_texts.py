@@ -48,7 +48,7 @@ class LabelledTexts(Dataset):
         names = _label_names(sorted(rows["label"].unique()), job.label_names)
         train, validation, self.test = split_rows(job, read_labelled, split, rows, test)
         if strange := set(train["label"]) - set(names):
-            raise DataError("rows.strange_label", label=min(strange), labels=", ".join(names))
+            raise DataError("rows.strange_label", label=min(strange), labels=[*names])
         if parent:
             tokenizer = Tokenizer.from_json(parent.tokenizer)
         else:
@@ -168,5 +168,5 @@ def _label_names(values, names):
     strange = names.keys() - set(values)
     if strange:
         label = min(strange)
-        raise DataError("rows.no_label", label=label, name=names[label], labels=", ".join(values))
+        raise DataError("rows.no_label", label=label, name=names[label], labels=[*values])
     return {value: names.get(value, value) for value in values}

@@ -184,10 +184,10 @@ def is_utf8(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def listed(names: Iterable[str]) -> str | Phrase:
+def listed(names: Iterable[str]) -> list[str] | Phrase:
     """Return names in quotation marks, sorted, as they appear in an error."""
-    text = ", ".join(f"'{name}'" if name.isprintable() else ascii(name) for name in sorted(names))
-    return text or Phrase("list.none")
+    shown = [f"'{name}'" if name.isprintable() else ascii(name) for name in sorted(names)]
+    return shown or Phrase("list.none")
 
 
 def quoted(value: object) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transformer_viz.language import Problem
-from transformer_viz.values.checks import is_utf8, listed, quoted
+from transformer_viz.language import Phrase, Problem
+from transformer_viz.values.checks import is_utf8, quoted
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.interventions import attention_kinds
 from transformer_viz.values.kind_roles import KindRoles, UsualRole
@@ -131,7 +131,7 @@ class HeadRoles:
             if found != expected:
                 raise Problem("head_roles.fit", found=_sizes(found), expected=_sizes(expected))
         if not self.words.keys() <= set(config.labels):
-            raise Problem("head_roles.labels", found=listed(self.words), expected=listed(config.labels))
+            raise Problem("head_roles.labels", found=_quoted(self.words), expected=_quoted(config.labels))
 
     def to_json(self) -> str:
         """Return the roles as JSON, with three decimals."""
@@ -180,6 +180,11 @@ def kept_words(head_roles: HeadRoles | None) -> Typical:
 _BY_HEAD = ("share", "spread", "even", "held")
 
 _BY_LABEL = ("ratio", "ratio_spread")
+
+
+def _quoted(names):
+    """Return names for an error."""
+    return [Phrase("quoted", text=name) for name in sorted(names)] or Phrase("list.none")
 
 
 def _sizes(shapes):

@@ -162,7 +162,7 @@ def _index(where, what, shapes) -> tuple[str, tuple]:
     if index and isinstance(index[0], str):
         kind, index = index[0], index[1:]
         if kind not in shapes:
-            raise Problem("change.kind", kind=kind, kinds=", ".join(shapes))
+            raise Problem("change.kind", kind=kind, kinds=[*shapes])
     names = ("layer", "head", "query", "key")[: {"head": 2, "edge": 4}[what]]
     shape = shapes[kind][: len(names)]
     exists = len(index) == len(shape) and all(

@@ -21,7 +21,7 @@ def each_text(texts: Iterable[Any], *, pairs: bool = False) -> Iterator[Any]:
             a Series, else from 0.
     """
     if isinstance(texts, pd.DataFrame):
-        raise Problem("texts.table", columns=", ".join(map(str, texts.columns)))
+        raise Problem("texts.table", columns=[*map(str, texts.columns)])
     texts = [texts] if isinstance(texts, str) else texts
     for row, text in texts.items() if isinstance(texts, pd.Series) else enumerate(texts):
         if not (isinstance(text, str) or (pairs and _is_pair(text))):

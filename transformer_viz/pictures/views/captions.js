@@ -58,8 +58,8 @@ export function titlesOf(selection, words, { count, of }) {
   const some = of === 0 ? ` · ${words.no_line}` : count < of ? ` · ${strongest}` : "";
   return {
     grid: fill(words.grid_title, { layers, heads }) + role,
-    before: words.side_a,
-    matrix: attention.isCompared ? words.side_b : `${headTitle(attention, state)} · ${words.values[selection.value()]}`,
+    before: "A",
+    matrix: attention.isCompared ? "B" : `${headTitle(attention, state)} · ${words.values[selection.value()]}`,
     change: selection.value() === "effects" ? words.side_effects : words.side_change,
     lines: linesTitle(attention, state, words) + some,
     steps: "",
@@ -83,7 +83,7 @@ function linesTitle(attention, { layer, head, shown }, words) {
  * @param {Set<number>} shown
  * @param {Words} words
  */
-export const linesOf = (attention, shown, words) => `${words.lines_of}: ${numbersOf(attention, shown)}`;
+export const linesOf = (attention, shown, words) => fill(words.lines_heads, { heads: numbersOf(attention, shown) });
 
 /** @param {Attention} attention @param {Set<number>} shown */
 function numbersOf(attention, shown) {

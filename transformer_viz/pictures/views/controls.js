@@ -91,8 +91,10 @@ export class Controls {
     if (attention.heads < 2 || !this.hasLines()) return [view, size];
     const every = state.shown.size === attention.heads;
     const all = new Set(Array.from({ length: attention.heads }, (_, head) => head));
-    const press = () => this.host.select({ shown: every ? new Set([state.head]) : all });
-    return [view, size, group(words.lines_of, button(words.all_heads, "head-all", press, { pressed: every }))];
+    const show = (/** @type {Set<number>} */ shown) => () => this.host.select({ shown });
+    const isOne = state.shown.size === 1 && state.shown.has(state.head);
+    const one = button(words.this_head, "head-one", show(new Set([state.head])), { pressed: isOne });
+    return [view, size, group(words.lines_of, one, button(words.all_heads, "head-all", show(all), { pressed: every }))];
   }
 
   /** Return the choice of what the matrix and the lines show: where a head looks, or what that does to the answer. */

@@ -56,5 +56,5 @@ function titlesOf({ selection, model, words, titles }, shown) {
   const { attention, attentions, state } = selection;
   const title = titles()[shown] || headTitle(attention, state);
   const name = Object.keys(attentions).length > 1 && attention.name;
-  return [[model(), name, title].filter(Boolean).join(" · "), `${words().key}: ${attention.keyTokens.join(" ")}`];
+  return [[model(), name, title].filter(Boolean).join(" · "), `${words().key}${words().colon}${attention.keyTokens.join(" ")}`];
 }

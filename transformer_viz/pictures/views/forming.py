@@ -88,7 +88,7 @@ def curves_of(
     """
     colours, steps = HEADS[theme], [int(step) for step in steps]
     heads = [
-        _line(f"{labels['head']} {head + 1}", steps, values, colours[head % len(colours)])
+        _line(labels["head"].format(head=head + 1), steps, values, colours[head % len(colours)])
         for head, values in enumerate(np.asarray(entropies).T)
     ]
     good = _line(labels["metric"], *metric, colours[0]) | {"dots": True}

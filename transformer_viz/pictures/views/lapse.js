@@ -7,6 +7,7 @@ import { Panel } from "./panel.js";
 import { unpack } from "./payload.js";
 import { surface } from "./surface.js";
 import { PageTheme } from "./theme.js";
+import { fill } from "./text.js";
 import { tipOf } from "./tip.js";
 
 /** @import {Stop} from "./colour.js" */
@@ -29,7 +30,7 @@ import { tipOf } from "./tip.js";
  * @property {PanelScene["says"]} says
  * @property {Stop[]} colours
  * @property {string[]} headColours
- * @property {PanelScene["words"] & Record<"head" | "step" | "play" | "pause", string>} words
+ * @property {PanelScene["words"] & Record<"head" | "step" | "steps" | "play" | "pause", string>} words
  * @property {Picture[]} pictures
  * @property {string} name
  */
@@ -103,7 +104,7 @@ class Lapse {
     this.bar.hidden = steps.length < 2 && !pictures.length;
     this.below.hidden = !pictures.length;
     this.range.max = String(steps.length - 1);
-    this.range.setAttribute("aria-label", words.step);
+    this.range.setAttribute("aria-label", words.steps);
     this.surface.canvas.setAttribute("aria-label", pictures.map(({ title }) => title).join(" · "));
     this.name();
     const at = steps.indexOf(before);
@@ -126,7 +127,7 @@ class Lapse {
     this.frame = frame;
     const { steps, words, heads } = this.of;
     this.range.value = String(frame);
-    this.output.textContent = `${words.step} ${steps[frame]}`;
+    this.output.textContent = fill(words.step, { step: steps[frame] });
     this.range.setAttribute("aria-valuetext", this.output.textContent);
     for (const { figure } of this.heads.splice(heads)) figure.remove();
     for (let head = 0; head < heads; head++) this.showHead(head);
@@ -136,7 +137,7 @@ class Lapse {
   /** @param {number} head */
   showHead(head) {
     const { words, headColours } = this.of;
-    const title = `${words.head} ${head + 1}`;
+    const title = fill(words.head, { head: head + 1 });
     const scene = this.scene(head, title);
     this.heads[head] ??= this.newHead(scene);
     const { panel, caption } = this.heads[head];
@@ -169,7 +170,7 @@ class Lapse {
     return {
       ...{ key: `${rows.length}/${columns.length}`, rows, columns, values: values.subarray(begin, begin + size), scale },
       ...{ fit: "square", lines: columns.length <= CLOSE, pixels: 11, digits: 0 },
-      ...{ alt: title, title: `${title} · ${words.step} ${this.step()}`, name: `${name}-${head + 1}-${this.step()}` },
+      ...{ alt: title, title: `${title} · ${fill(words.step, { step: this.step() })}`, name: `${name}-${head + 1}-${this.step()}` },
       ...{ says, words, paint: null },
     };
   }
@@ -198,7 +199,7 @@ class Lapse {
    */
   hover(values, place) {
     if (!values) return this.tip.hide();
-    const texts = [`${this.of.words.step} ${values.step}`, ...values.texts];
+    const texts = [fill(this.of.words.step, { step: values.step }), ...values.texts];
     return this.tip.show(this.surface.canvas, place, [texts.join("\n")]);
   }
 

@@ -119,13 +119,13 @@
  * Texts of the views: `lens.*` in language/en.json.
  *
  * @typedef {Record<"views" | "values" | "sorts" | "others" | "files", Record<string, string>> & Record<Label
- *   | "lines_of" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "titled" | "light" | "key" | "grid" | "matrix" | "lines" | "steps"
- *   | "grid_title" | "lines_title" | "stop" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
+ *   | "lines_of" | "lines_heads" | "this_head" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "titled" | "light" | "key" | "grid" | "matrix" | "lines" | "steps"
+ *   | "grid_title" | "lines_title" | "stop" | "colon" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "query_of" | "unrotated" | "key_vector" | "rotated_key" | "value_vector" | "weighted_value" | "masked"
  *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
- *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_a"
- *   | "side_b" | "side_change" | "side_effects" | "compared_effects" | "compared_measured" | "compared_cell" | "switch_off" | "switch_on" | "covered" | "looks" | "does" | "does_help"
+ *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_change"
+ *   | "side_effects" | "compared_effects" | "compared_measured" | "compared_cell" | "switch_off" | "switch_on" | "covered" | "looks" | "does" | "does_help"
  *   | "bars" | "speaks_for" | "speaks_against" | "measured_effect" | "estimated_effect" | "rough_effect", string>} Words
  */
 

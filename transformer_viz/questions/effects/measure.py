@@ -181,7 +181,7 @@ def _number(explorer, given):
     if given in labels:
         return labels.index(given)
     if not explorer.config.predicts_tokens:
-        raise Problem("effects.label", label=given, labels=", ".join(labels))
+        raise Problem("effects.label", label=given, labels=[*labels])
     tokens = [each for each in _tokenized(explorer, given) if not is_special(each[0]) or each[0] in UNKNOWN]
     if len(tokens) != 1 or tokens[0][0] in UNKNOWN:
         shown = " ".join(token for token, _ in tokens)

@@ -37,7 +37,7 @@ def error_text(error: Exception | Phrase | str) -> str:
     if isinstance(error, BusyError):
         return t("run.busy", run=escaped(title_of(error.run)))
     if isinstance(error, QuotaError):
-        largest = ", ".join(titles_of(error.largest).values()) if error.what == "trainings" else ""
+        largest = t("list.comma").join(titles_of(error.largest).values()) if error.what == "trainings" else ""
         return t(
             f"quota.{error.what if error.ever else 'large'}",
             used=size_text(error.used),

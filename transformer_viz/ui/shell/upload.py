@@ -108,7 +108,7 @@ def ask_bad_rows(bad: BadRows) -> bool:
         st.caption(t("data.blank", count=bad.blank))
     if not bad.count:
         return True
-    kinds = escaped(sentence_of(bad.kinds(), words().language))
+    kinds = escaped(t("list.comma").join(sentence_of(kind, words().language) for kind in bad.kinds()))
     st.warning(t("data.bad", count=bad.count, rows=f"{bad.rows:,}", kinds=kinds), icon=":material/report:")
     table = {
         t("data.bad.line"): [f"{row.line:,}" if row.line else "" for row in bad.first],

@@ -221,7 +221,7 @@ def show_downloads(
         to_npz: Returns the trace as a file; None: there is no single one.
     """
     number, start = last_export()
-    title, language = f"{model}: {text}", words().language
+    title, language = t("list.colon").join([model, text]), words().language
     place = st.container(key="downloads")
     with place:
         for kind, mime, make in (

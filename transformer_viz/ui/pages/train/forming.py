@@ -117,7 +117,8 @@ def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int)
     last = pictures[-1][1]
     if max(last.shape[1:]) > max_tokens:
         st.caption(t("run.pictures.long", count=max_tokens))
-    words = {name: t(f"lapse.{name}") for name in ("head", "reads", "step", "entropy", "play", "pause")}
+    names = ("head", "reads", "step", "steps", "entropy", "play", "pause")
+    words = {name: t(f"lapse.{name}") for name in names}
     steps = [step for step, _ in pictures]
     curves = [] if at_work else curves_over(run, steps, [heads.entropies for _, heads in pictures], words)
     payload = heads_forming(

@@ -1,5 +1,6 @@
 """One training run on the page: progress, attention heads, actions."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -191,7 +192,8 @@ def figures_text(metrics: dict[str, float]) -> str:
 
 def glosses_text(metrics: dict[str, float]) -> str:
     """Return what each of some metrics is, a line each."""
-    return "\n\n".join(f"**{metric_name(name)}:** {gloss}" for name in metrics if (gloss := gloss_of(name)))
+    colon, glosses = t("list.colon"), {metric_name(name): gloss_of(name) for name in metrics}
+    return "\n\n".join(f"**{name}**{colon}{gloss}" for name, gloss in glosses.items() if gloss)
 
 
 def queue_text(run: TrainingRun) -> str:
@@ -227,7 +229,13 @@ def progress_texts(run: TrainingRun, state: RunState, total: int) -> Iterator[st
             yield t("run.left", time=time_of(state.seconds_left))
     if speed := state.steps[-1].get("tokens_per_second"):
         yield t("run.speed", tokens=f"{speed:,.0f}")
-    yield t("run.device", device=escaped(shortened(state.device)))
+    yield t("run.device", device=device_text(state.device))
+
+
+def device_text(device: str) -> str:
+    """Return the name of a device, as `training.job` writes it, in the visitor's language."""
+    cores = re.fullmatch(r"CPU \((\d+) cores\)", device)
+    return t("run.cpu", count=cores[1]) if cores else escaped(shortened(device))
 
 
 def ask_name(run: TrainingRun, open_model: Callable[[str], None]) -> None:
