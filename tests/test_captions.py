@@ -156,10 +156,10 @@ def test_a_head_that_reads_another_token_in_each_row_is_called_focused():
 def test_with_evidence_a_caption_says_what_is_usual_in_how_many_texts_and_how_it_is_here():
     previous = half(np.eye(SIZE, k=-1))
     assert said(previous, usual("previous")) == (
-        "Usually attends to the previous token (62% of its weight, in 97 of 100 texts); here 58%."
+        "Mostly attends to the previous token: in 97 of 100 texts; here 58% of the weight."
     )
     assert said(previous, usual("previous"), "zh") == (
-        "通常关注前一个词元（占权重的 62%，100 段文本中有 97 段如此）；本例中为 58%。"
+        "通常关注前一个词元：100 段文本中有 97 段如此；本例中占权重的 58%。"
     )
 
 
@@ -167,14 +167,14 @@ def test_with_evidence_a_caption_says_what_is_usual_in_how_many_texts_and_how_it
 def test_what_is_usual_is_said_of_texts_of_about_so_many_tokens(tokens, shown):
     previous = half(np.eye(SIZE, k=-1))
     assert said(previous, usual("previous"), measured=tokens) == (
-        "Usually attends to the previous token (62% of its weight, in 97 of 100 texts of about "
-        f"{shown} tokens); here 58%."
+        f"Mostly attends to the previous token: in 97 of 100 texts of about {shown} tokens; here 58% of the "
+        "weight."
     )
     assert said(previous, usual("previous"), "zh", tokens) == (
-        f"通常关注前一个词元（占权重的 62%，100 段约 {shown} 个词元的文本中有 97 段如此）；本例中为 58%。"
+        f"通常关注前一个词元：100 段约 {shown} 个词元的文本中有 97 段如此；本例中占权重的 58%。"
     )
     assert said(EVEN, usual("mixed", np.nan), measured=tokens).startswith(
-        f"No usual pattern (measured over 100 texts of about {shown} tokens). "
+        f"No fixed pattern over 100 texts of about {shown} tokens. "
     )
 
 
@@ -182,22 +182,45 @@ def test_a_usual_pattern_that_this_text_cannot_show_is_said_to_be_so():
     tokens = ("a", "cat", "sat")
     caption = said(np.full((3, 3), 1 / 3), usual("after_same", support=0.25), tokens=tokens)
     assert caption == (
-        "Tokens that have occurred before (25% of the rows) usually attend to the token after their previous "
-        "occurrence: an induction head (62% of the weight, in 97 of 100 texts); this text cannot show it."
+        "Mostly attends to the token after the previous occurrence of the same token, where there is one "
+        "(induction): in 97 of 100 texts; this text cannot show it."
     )
 
 
 def test_without_a_usual_pattern_this_text_is_described():
     assert said(half(np.eye(SIZE)), usual("mixed", np.nan, held=0)) == (
-        "No usual pattern (measured over 100 texts). "
-        "In this text each token attends to itself: 58% of the weight."
+        "No fixed pattern over 100 texts. In this text each token attends to itself: 58% of the weight."
     )
 
 
 def test_of_a_head_that_usually_reads_one_token_this_texts_token_is_named():
-    caption = said(half(KEYS[[4] * SIZE]), usual("token"))
-    assert caption.startswith("Usually one token of the text receives much of the weight (62%, in 97 of 100")
-    assert " texts); here 58%. In this text “dog” is the most-read token" in caption
+    weights = half(KEYS[[4] * SIZE])
+    assert said(weights, usual("token")) == (
+        "In most texts, much of the weight goes to one and the same token. Here: “dog” (58%)."
+    )
+    assert said(weights, usual("token"), "zh") == (
+        "多数文本里，很大一部分权重集中在同一个词元上。这里是“dog”（58%）。"
+    )
+
+
+def test_what_a_head_does_otherwise_here_stands_before_what_it_does_in_other_texts():
+    weights = np.array([0.96, 0.02, 0.96, 0.89, 0.02, 0.02])[:, None] * KEYS[4] + 0.04 * EVEN
+    assert said(weights, usual("next")) == (
+        "Here “the”, “and”, “the” attend to “dog” (90–97%). In other texts: mostly the next token."
+    )
+    assert said(weights, usual("next"), "zh") == (
+        "在这段文本里，“the”、“and”、“the”都关注“dog”（90%–97%）。在其他文本里多关注后一个词元。"
+    )
+    every = half(KEYS[[4] * SIZE])
+    assert said(every, usual("previous")) == (
+        "Here “the”, “cat”, “and” and 3 more attend to “dog” (58%). "
+        "In other texts: mostly the previous token."
+    )
+
+
+def test_rows_that_share_no_key_leave_the_usual_pattern_to_stand_alone():
+    caption = said(half(np.eye(SIZE)), usual("next"))
+    assert caption == "Mostly attends to the next token: in 97 of 100 texts; here 8% of the weight."
 
 
 def test_numbers_of_many_texts_are_grouped():
@@ -213,26 +236,23 @@ def reads(*labels, ratio=5.87):
 PETS = {"words:pets": np.isin(TOKENS, ["cat", "dog"]), "words:cars": np.zeros(SIZE, bool)}
 
 
-def test_of_words_read_more_than_evenly_the_ratio_and_its_spread_are_said_with_the_ratio_here():
+def test_of_words_read_more_than_evenly_the_ratio_is_said_with_the_ratio_here():
     weights = np.tile([0.1, 0.3, 0.1, 0.1, 0.3, 0.1], (SIZE, 1))
     assert said(weights, reads("pets"), typical=PETS) == (
-        "Usually attends to words typical of “pets” texts: 5.9 ± 5.0 times an even share over 1,259 texts "
-        "(here 1.8 times)."
+        "Looks for words typical of “pets” texts: about 6 times as much as evenly (here 1.8 times)."
     )
     assert said(weights, reads("pets"), "zh", typical=PETS) == (
-        "通常更关注“pets”文本的典型字词：权重为均匀注意力的 5.9 ± 5.0 倍（1,259 段文本；本例中为 1.8 倍）。"
+        "专找“pets”文本里常见的词：关注度约为平均分配的 6 倍（本例 1.8 倍）。"
     )
 
 
 def test_of_several_labels_each_has_a_sentence_and_a_text_without_such_words_is_said_to_have_none():
     assert said(EVEN, reads("pets", "cars"), typical=PETS) == (
-        "Usually attends to words typical of “pets” texts: 5.9 ± 5.0 times an even share over 1,259 texts "
-        "(here 1.0 times). Also those typical of “cars” texts: 5.9 ± 5.0 times over 1,259 texts (none here)."
+        "Looks for words typical of “pets” texts: about 6 times as much as evenly (here 1.0 times). "
+        "Also for those typical of “cars” texts: about 6 times (none here)."
     )
     chinese = said(EVEN, reads("pets", "cars"), "zh", typical=PETS)
-    assert chinese.endswith(
-        "也更关注“cars”文本的典型字词：5.9 ± 5.0 倍（1,259 段文本；本例中没有这类字词）。"
-    )
+    assert chinese.endswith("也找“cars”文本里常见的词：约 6 倍（本例没有这类词）。")
 
 
 def test_at_most_three_labels_are_said():
@@ -315,12 +335,14 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
     roles = found.usual("encoder")
     text = payload_of(trace, Words("en"), head_roles=found).decode("utf-8", "replace")
     for role in (role for layer in roles for role in layer):
-        count = (
-            f"No usual pattern (measured over 6 texts of about {found.tokens} tokens)."
-            if role.name == "mixed"
-            else f"in {role.held} of {role.texts} texts of about {found.tokens} tokens"
-        )
-        assert count in text
+        sentences = {
+            "mixed": [f"No fixed pattern over 6 texts of about {found.tokens} tokens."],
+            "token": ["In most texts, much of the weight goes to one and the same token. Here: “"],
+        }.get(role.name) or [
+            f"in {role.held} of {role.texts} texts of about {found.tokens} tokens",
+            f"In other texts: mostly {Words('en')(f'usual.{role.name}', places=4)}.",
+        ]
+        assert any(sentence in text for sentence in sentences)
     named = [role for layer in roles for role in layer]
     names = [Words("en")(f"role_name.{role.name}") for role in named]
     assert "no fixed pattern" in names

@@ -8,7 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from shelf import shelved
 
 import transformer_viz as tv
-from transformer_viz.language import Problem
+from transformer_viz.language import Problem, Words
+from transformer_viz.pictures.changes import acts_of
+from transformer_viz.pictures.compared import compared_attentions
 from transformer_viz.values.comparison import align
 
 TEXT, OTHER = "This film was good.", "This film was not good."
@@ -191,3 +193,29 @@ def test_answers_with_other_labels_are_not_compared(judge):
     assert found.answer() is None
     with pytest.raises(Problem, match="different labels"):
         _ = found.probs
+
+
+def captions(judge, language="en", **changes):
+    """Return the captions of the heads of layer 1 with some changes, beside those without."""
+    comparison = tv.compare(judge.trace(TEXT), judge.trace(TEXT, **changes))
+    words, request = Words(language), judge.request(TEXT, **changes)
+    acts = acts_of(words, judge.config, request, judge.request(TEXT), comparison.b)
+    return comparison, compared_attentions(comparison, words, acts)["encoder"].captions[0]
+
+
+def test_a_head_that_is_off_is_said_to_compute_weights_whose_output_is_replaced(judge):
+    _, said = captions(judge, ablate=[(0, 1)])
+    assert said[1].startswith("Switched off: its weights are still computed, its output is set to zero.")
+    _, said = captions(judge, "zh", ablate=[(0, 1)])
+    assert said[1].startswith("已关闭：权重照算，但输出置零。")
+    _, said = captions(judge, ablate=[(0, 1)], reference="own")
+    assert "its output is replaced by its mean over the text." in said[1]
+
+
+def test_a_head_whose_weight_moved_says_how_much_and_where_to(judge):
+    comparison, said = captions(judge, positions="none")
+    moved = comparison.moved["encoder"][0]
+    for share, sentence in zip(moved, said, strict=True):
+        written = f"{share:.0%}" if share >= 0.01 else f"{share:.1%}"
+        assert sentence.startswith(f"{written} of the weight moved: more on “")
+        assert "”, less on “" in sentence

@@ -588,7 +588,7 @@ def test_doctor_finds_everything(run, models_folder):
 
 MISTAKES = {
     "There is no model": ("predict", "--model", "missing", "--text", "a"),
-    "A model's name must be": ("predict", "--model", "No Name", "--text", "a"),
+    "A model's name has no spaces": ("predict", "--model", "No Name", "--text", "a"),
     "'copy' is all there is to train on. Leave the other --data out.": (
         *("train", "--preset", "vaswani-tiny", "--data", "copy", "x.csv", "--out", "y"),
     ),

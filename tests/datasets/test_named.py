@@ -212,7 +212,7 @@ def test_without_a_network_the_sentence_says_what_to_put_where(published, server
     sentence = refusal(NAMED["imdb-words"])
     assert sentence.startswith(f"{path} is missing and cannot be fetched (")
     assert reason in sentence
-    assert sentence.endswith(f"). With a network, get {url} and put it there.")
+    assert sentence.endswith(f"). With a network, get {url} and put it into {path.parent}.")
     assert not list(path.parent.iterdir())
 
 

@@ -32,7 +32,7 @@ test("a measure is said with what it is over many texts, under uniform attention
   const many = { ...facts, texts: 300, mean: 0.624, spread: 0.11, held: 0.97, uniform: 0.125, here: 0.58 };
   assert.equal(
     measureText(many, words),
-    "Weight on the previous token: 62% ± 11% on average over 300 texts; it is what the head does in 291 of them. " +
+    "Weight on the previous token: 62% ± 11% on average; the head shows it in 291 of 300 texts. " +
       "With uniform attention: 13%. In this text: 58%.",
   );
   assert.match(measureText({ ...many, here: NaN }, words), /In this text: not shown by it\.$/);

@@ -21,8 +21,8 @@ MATCH = "Both must come from the same model."
 UNCHANGED = "Nothing was changed: check the space and your rights there, or choose another folder."
 NEWER = "made by a newer version of Transformer Viz; this one reads up to 2. Update the program."
 NAME_RULE = (
-    "A model's name must be 1 to 64 letters and digits of any script, in lower case, '_' and '-', begin with "
-    "a letter or digit, and be no device name of Windows."
+    "A model's name has no spaces and no capitals: letters, digits, '_', '-', at most 64, the first a letter "
+    "or digit; and it is no device name of Windows."
 )
 EMBEDDING = "token_embedding/embeddings"
 

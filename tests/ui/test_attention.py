@@ -71,7 +71,7 @@ def test_heads_are_described_by_what_was_measured_as_soon_as_it_is_kept(models_f
         sayings = facts(open_page(model="measured"))["sayings"]
         assert all(" texts" in saying for saying in sayings)
         for saying, role in zip(sayings, itertools.chain(*found.usual("encoder")), strict=True):
-            none = f"No usual pattern (measured over 6 texts of about {found.tokens} tokens)."
+            none = f"No fixed pattern over 6 texts of about {found.tokens} tokens."
             assert saying.startswith(none) == (role.name == "mixed")
     finally:
         shutil.rmtree(models_folder / "measured")
@@ -132,7 +132,7 @@ def test_heads_are_sorted_by_their_effect_on_the_log_odds_and_all_are_ablated_to
     )
     assert_allclose(lens(app)[0]["attentions"][0]["figures"]["effect"], effects.log_odds["encoder"].ravel())
     said = together_text(Words("en"), explorer.trace("A dull film."), effects)
-    assert said.startswith("With all 6 heads set to zero, the probability of “")
+    assert said.startswith("Without any head, the probability of “")
     assert said in [caption.value.replace("\\", "") for caption in app.caption]
     assert "set to zero" not in shown(open_page(text="A dull film.", lang="en"))
 

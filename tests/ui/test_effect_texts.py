@@ -11,6 +11,7 @@ from transformer_viz.pictures.effects import effect_text, effect_texts, signed, 
 from transformer_viz.pictures.lens import payload_of
 from transformer_viz.questions.effects.answer import Certainty
 from transformer_viz.questions.effects.heads import head_effects
+from transformer_viz.questions.effects.result import HeadEffects
 
 SHELF = Path(__file__).parents[2] / "models"
 ENGLISH, TEXT = Words("en"), "I could not stop smiling, what a lovely film."
@@ -69,15 +70,41 @@ def test_each_caption_tells_what_a_run_without_the_head_gives(found):
     assert "set to zero" not in averaged
 
 
-def test_the_effect_of_all_heads_stands_beside_the_sum_of_single_ones(found):
+def test_the_effect_of_all_heads_stands_beside_the_largest_of_a_single_one(found):
     explorer, trace, effects = found
     heads = [(layer, head) for layer in range(4) for head in range(8)]
     after = explorer.trace(TEXT, ablate=heads).probs[trace.probs.argmax()]
     said = together_text(ENGLISH, trace, effects)
-    assert said.startswith("With all 32 heads set to zero, the probability of “positive” falls from ")
-    assert f" to {after:.1%} (" in said
-    points, log_odds = -100 * effects["encoder"].sum(), -effects.log_odds["encoder"].sum()
-    assert f"add up to {signed(points)} points, {signed(log_odds)} log-odds." in said
+    assert said.startswith(f"Without any head, the probability of “positive” is {after:.1%} instead of ")
+    points, log_odds = (float(np.abs(side["encoder"]).max()) for side in (effects, effects.log_odds))
+    little = "it hardly changes (at most" if points < 0.01 else "it changes by at most"
+    numbers = f"{signed(100 * points)} points, {signed(log_odds)} log-odds".replace("+", "")
+    assert f"{little} {numbers}" in said
+
+
+def of_all(trace, answer, together, single, words=ENGLISH):
+    """Return the sentence on all heads, of two heads of which one does something: (probability, log-odds)."""
+    sides = ({"encoder": np.array([[each, 0.0]])} for each in single)
+    return together_text(words, trace, HeadEffects(Certainty(*answer), *sides, Certainty(*together)))
+
+
+def test_an_answer_that_only_all_heads_together_carry_is_said_to_become_a_coin_toss(found):
+    saturated = (0.999, 6.9), (0.484, 6.8), (-0.003, -1.2)
+    assert of_all(found[1], *saturated) == (
+        "Without any head, the probability of “positive” is 51.5% instead of 99.9%, a coin toss. "
+        "Without any single head, it hardly changes (at most 0.30 points, 1.2 log-odds)."
+    )
+    assert of_all(found[1], *saturated, Words("zh")) == (
+        "关掉全部头：“positive”的概率从 99.9% 变为 51.5%，等于抛硬币。"
+        "只关其中任何一个：几乎不变（最多变化 0.30 个百分点，对数几率 1.2）。"
+    )
+
+
+def test_the_largest_change_without_one_head_is_said(found):
+    assert of_all(found[1], (0.9, 2.2), (0.3, 1.8), (0.25, 1.58)) == (
+        "Without any head, the probability of “positive” is 60.0% instead of 90.0%. "
+        "Without one head, it changes by at most 25.0 points, 1.6 log-odds."
+    )
 
 
 def test_of_predicted_tokens_it_is_the_mean_probability(translator):

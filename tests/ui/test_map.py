@@ -96,18 +96,21 @@ def test_what_is_read_is_what_python_reads(shown):
 def test_the_heading_counts_the_positions_that_have_the_answer(shown):
     _, trace, header, _ = shown
     places = header["stacks"][-1]["places"]
-    steps = [place for place in places if place["step"] in header["says"] and not place.get("whole")]
-    if not steps:
+    rows = trace.gaps if len(trace.gaps) else range(len(places[0]["read"]))
+    have = [
+        sum(all(place["read"][row]["kind"] == FINAL for place in places[at:-1]) for row in rows)
+        for at in range(len(places) - 1)
+    ]
+    at = next((at for at, count in enumerate(have) if count > len(rows) / 2), None)
+    if at is None:
         assert header["says"].startswith("Only all positions together")
         return
-    at = places.index(max(steps, key=lambda place: len(place["step"])))  # the longest name that fits
-    rows = trace.gaps if len(trace.gaps) else range(len(places[0]["read"]))
-    have = [all(place["read"][row]["kind"] == FINAL for place in places[at:-1]) for row in rows]
-    assert sum(have) >= len(have) / 2
-    if len(have) > 1:
-        assert f"{sum(have)} of {len(have)}" in header["says"]
-    before = [all(place["read"][row]["kind"] == FINAL for place in places[at - 1 : -1]) for row in rows]
-    assert at == 0 or sum(before) < len(before) / 2
+    layer, step = places[at]["layer"], places[at]["step"]
+    is_named = layer is not None and len({place["layer"] for place in places} - {None}) > 1
+    assert header["says"].startswith(f"From {f'layer {layer + 1}' if is_named else step} on, ")
+    if len(rows) > 1:
+        what = "tokens" if places[-1]["whole"] else "positions"
+        assert f" on, most {what} ({have[at]} of {len(rows)})" in header["says"]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

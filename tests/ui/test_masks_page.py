@@ -136,16 +136,16 @@ def test_the_meters_say_where_the_weight_goes(explorer):
     share = f"{padding_share(none, padding, padding):.1%}"
     text = shown(open_page(mask="none", pads="3"))
     assert share != "0.0%"
-    assert f"**{share}** of the weight goes to [PAD] with no mask; 0.0% with the model's own mask." in text
+    assert f"[PAD] gets **{share}** (with the model's own mask 0.0%)." in text
     later = [f"{future_share(weights[:4]):.1%}" for weights in (none, own)]
-    assert f"**{later[0]}** of the weight goes to later tokens with no mask; {later[1]} with" in text
+    assert f"Later tokens get **{later[0]}** (with the model's own mask {later[1]})." in text
     assert "masked entirely" not in text
 
 
 def test_only_what_takes_or_lost_weight_is_measured():
     future = shown(open_page())
-    assert "of the weight goes to later tokens" in future
-    assert "[PAD] with" not in future
+    assert "Later tokens get" in future
+    assert "[PAD] gets" not in future
     assert "masked entirely" not in future
 
 
@@ -233,7 +233,7 @@ def test_a_row_that_may_read_nothing_is_said_to_fail_differently():
     assert "the weights still sum to 1, and the largest is 0.250." in shown(app)
     assert_allclose(matrices(app)[0][2], 0.25)
     assert np.isnan(matrices(app)[1][2]).all()
-    assert "**1** of 4 rows are masked entirely with the painted mask; 0 with" in shown(app)
+    assert "**1** of 4 rows are masked entirely (with the model's own mask 0)." in shown(app)
 
 
 def test_a_painted_mask_begins_as_the_one_before_and_can_be_inverted_cleared_and_undone(explorer):
@@ -316,7 +316,7 @@ def test_each_attention_of_an_encoder_decoder_is_masked_for_itself(translator, k
         "cross": trace.decoder[1].cross_attention,
     }[kind]
     assert_allclose(np.nan_to_num(matrices(app)[3]), attention.weights[0], atol=1e-6)
-    assert ("later tokens" in shown(app)) == (kind != "cross")
+    assert ("Later tokens" in shown(app)) == (kind != "cross")
 
 
 @pytest.mark.parametrize("mask", [None, "causal", "window", "own", "none", "painted"])
@@ -410,8 +410,7 @@ def test_a_decoder_without_its_mask_reads_the_future(writer):
     trace = writer.trace(TEXT, attention_mask="none")
     assert_allclose(matrices(app)[3], trace.decoder[0].self_attention.weights[0], atol=1e-6)
     own = open_page(model="writer", mask="own")
-    assert "**0.0%** of the weight goes to later tokens with the model's own mask" in shown(own)
-    assert "with no mask" in shown(own)
+    assert "Later tokens get **0.0%** (with no mask " in shown(own)
 
 
 def test_a_long_text_cannot_be_painted_and_is_named_in_blocks(monkeypatch):
@@ -500,4 +499,4 @@ def test_padding_nobody_masks_turns_a_review_the_other_way(shipped):
         model="attention-only", head="1", text="This film was not good at all", mask="padding", pads="4"
     )
     assert "The prediction flips from **positive**" in shown(app)
-    assert "36.0% with the model's own mask" in shown(app)
+    assert "(with the model's own mask 36.0%)" in shown(app)

@@ -282,9 +282,9 @@ def test_a_renamed_model_stays_chosen_under_its_new_name(shelf):
     ("name", "sentence"),
     [
         ("beta", "There is already a model “beta”. Choose another name."),
-        ("Big Model", "A name is 1 to 64 letters and digits of any script"),
-        ("../x", "A name is 1 to 64 letters and digits of any script"),
-        ("", "A name is 1 to 64 letters and digits of any script"),
+        ("Big Model", "No spaces and no capitals: letters, digits, “"),
+        ("../x", "No spaces and no capitals: letters, digits, “"),
+        ("", "No spaces and no capitals: letters, digits, “"),
     ],
 )
 def test_a_name_that_will_not_do_is_refused_in_a_sentence(shelf, name, sentence):

@@ -323,9 +323,9 @@ def test_the_sliders_change_the_bars_at_once_and_are_kept(page, app, shipped):
 
 def test_it_writes_on_until_the_end_or_stops(page, app, shipped):
     page.goto(f"{app[1]}/writing?model=reverse-digits&text=1 2 3 4 5 6 7 8 9&lang=en&sampling=0-0-1")
-    button(page, "Write on").click()
+    button(page, "Write 20 more").click()
     expect_words(page, *"987654321", "[END]")
-    expect(button(page, "Write on")).to_be_disabled()
+    expect(button(page, "Write 20 more")).to_be_disabled()
 
 
 def test_the_keyboard_writes_and_keeps_its_place(page, app, shipped):

@@ -225,7 +225,8 @@ def _network_errors(published, path):
             error.close()
         reason = getattr(error, "reason", error)
         reason = getattr(reason, "strerror", None) or reason
-        raise DataError("named.missing", path=path, reason=str(reason), url=published.url) from None
+        facts = {"reason": str(reason), "url": published.url, "folder": path.parent}
+        raise DataError("named.missing", path=path, **facts) from None
 
 
 def _fetch(published, path):

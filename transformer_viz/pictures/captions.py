@@ -1,6 +1,7 @@
 """Captions of heads: the usual role, the role in this text, and the effect of ablation."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from transformer_viz.analysis import (
     roles_of_shares,
 )
 from transformer_viz.language import Words, joined
+from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.text.unicode import visible
 from transformer_viz.values.kind_roles import UsualRole
-from transformer_viz.values.patterns import NEARBY, ROLES, WORDS, possible_patterns
+from transformer_viz.values.patterns import MIN_SHARE, NEARBY, ROLES, WORDS, possible_patterns
 from transformer_viz.values.special import EDGES
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
@@ -23,11 +25,23 @@ from transformer_viz.values.trace import Trace
 EMPTY = "\u2205"
 """Shown where there is no token."""
 
+QUERIES_SAID = 3
+"""Most queries that a caption names of those that attend to the same key."""
+
+MIN_GATHERED = 0.5
+"""Least weight of a query on a key for a caption to say that it attends to that key."""
+
+OF_THEIR_OWN = ("token", "focused", "even", "words", "mixed")
+"""Roles that name no place, and so have sentences of their own."""
+
 LABELS_SAID = 3
 """Most labels whose words a caption says that a head reads."""
 
 WHOLE_FROM = 10
 """Effective numbers of tokens from here on are shown without decimals."""
+
+WHOLE_RATIO = 3
+"""Ratios from here on are shown without decimals, as texts differ more than that."""
 
 OF_REPEATED = {"after_same": "role.copying", "same": "role.matching"}
 """Pattern that only rows of repeated tokens can show -> the sentence about these rows in one text."""
@@ -37,6 +51,22 @@ MIN_OF_REPEATED = 0.5
 
 Said = Role | UsualRole
 """A role of a head: in one text, or usual over many."""
+
+
+class Gathered(NamedTuple):
+    """Queries of a head that give most of their weight to the same key, in one text.
+
+    Attributes:
+        queries: Their tokens.
+        key: The token of the key.
+        least: Least weight that one of them gives to it.
+        most: The largest such weight.
+    """
+
+    queries: list[str]
+    key: str
+    least: float
+    most: float
 
 
 class HeadsInText:
@@ -64,8 +94,10 @@ class HeadsInText:
         self.possible = possible
         tokens = found.query_tokens, found.key_tokens
         count = len(found.layers)
+        self._found = found
         texts = patterns_by_layer(found.mask, count, *tokens, cross=kind == "cross", typical=typical)
         self.names = texts[0].names
+        self._rows = [text.rows for text in texts]
         self._has_choice = all(text.has_choice for text in texts)
         self._shares: list[PatternShares] = []
         self.roles = [[Role("mixed", 0.0, 0)] * len(layer.weights) for layer in found.layers]
@@ -103,6 +135,29 @@ class HeadsInText:
         if not self._shares:
             return np.nan
         return float(self._shares[layer].share[head, self.names.index(name)])
+
+    def gathered(self, layer: int, head: int) -> Gathered | None:
+        """Return the queries that give at least `MIN_GATHERED` of their weight to the same key, the most such
+        queries there are; None if there are not two.
+        """
+        if not self._has_choice:
+            return None
+        rows = self._rows[layer]
+        weights = np.asarray(self._found.layers[layer].weights[head])[rows]
+        keys, most = weights.argmax(axis=-1), weights.max(axis=-1)
+        strong = most >= MIN_GATHERED
+        counts = np.bincount(keys[strong], minlength=weights.shape[-1])
+        key = int(counts.argmax())
+        if counts[key] < 2:
+            return None
+        chosen = strong & (keys == key)
+        queries, names = shown_tokens(self._found.query_tokens), shown_tokens(self._found.key_tokens)
+        least, largest = float(most[chosen].min()), float(most[chosen].max())
+        return Gathered([queries[row] for row in rows[chosen]], names[key], least, largest)
+
+    def most_read(self, layer: int, head: int) -> str:
+        """Return the token that receives most of a head's weight in this text."""
+        return shown_tokens(self._found.key_tokens)[self.roles[layer][head].key]
 
     def of_repeated(self, layer: int, head: int) -> dict[str, tuple[float, float]]:
         """Return pattern of `OF_REPEATED` -> its share of the weight in this text, and that of its rows.
@@ -183,7 +238,7 @@ def captions_of(
             sentences = [role_text(words, role, labels)]
             if usual is not None:
                 sentences = [usual_text(words, usual[layer][head], heads, layer, head, tokens)]
-                if usual[layer][head].name in ("token", "mixed"):
+                if usual[layer][head].name == "mixed":
                     sentences.append(role_text(words, role, labels))
             for name, (share, support) in heads.of_repeated(layer, head).items():
                 if usual is None or usual[layer][head].name != name:
@@ -258,6 +313,8 @@ def usual_text(
 ) -> str:
     """Return a head's usual role as a sentence, and how far it has it in the text that is shown.
 
+    Where it does something else in this text, what that is comes first, if it can be said of single tokens.
+
     Args:
         words: Sentences of the visitor's language.
         role: The usual role.
@@ -276,23 +333,39 @@ def usual_text(
                 words(
                     "usual.words" if each == read[0] else "usual.words_also",
                     label=each.label,
-                    ratio=f"{each.ratio:.1f}",
-                    spread=f"{each.spread:.1f}",
-                    counted=counted_texts(words, f"{each.texts:,}", tokens),
+                    ratio=_times(each.ratio),
                     here=_ratio_here(words, heads.ratio(layer, head, each.label)),
                 )
                 for each in read
             )
         )
-    said = words(
-        f"usual.{role.name}",
-        percent=f"{role.share:.0%}",
-        support=f"{role.support:.0%}",
-        often=words("usual.often", held=f"{role.held:,}", counted=counted),
-        places=NEARBY,
-    )
     here = heads.share(layer, head, role.name)
-    return said + (words("usual.nowhere") if np.isnan(here) else words("usual.here", percent=f"{here:.0%}"))
+    if role.name == "token":
+        if np.isnan(here):
+            return words("usual.token") + words("usual.nowhere")
+        read = visible(heads.most_read(layer, head))
+        return words("usual.token") + words("usual.token_here", token=read, percent=f"{here:.0%}")
+    is_place = role.name not in OF_THEIR_OWN
+    said = words(f"usual.{role.name}", places=NEARBY)
+    if is_place and not here >= MIN_SHARE and (gathered := heads.gathered(layer, head)):
+        return joined(gathered_text(words, gathered), words("usual.elsewhere", what=said))
+    often = words("usual.often", held=f"{role.held:,}", counted=counted)
+    seen = words("usual.here_even" if role.name == "even" else "usual.here", percent=f"{here:.0%}")
+    start = words("usual.attends", what=said) if is_place else said
+    return start + often + (words("usual.nowhere") if np.isnan(here) else seen)
+
+
+def gathered_text(words: Words, gathered: Gathered) -> str:
+    """Return which queries attend to the same key in this text, as a sentence."""
+    queries, key, least, most = gathered
+    named = words("list.comma").join(f"“{visible(query)}”" for query in queries[:QUERIES_SAID])
+    if len(queries) > QUERIES_SAID:
+        named = words("usual.more", queries=named, count=len(queries) - QUERIES_SAID)
+    percent = [f"{100 * share:.0f}" for share in (least, most)]
+    shares = words("usual.from_to", least=percent[0], most=percent[1])
+    if percent[0] == percent[1]:
+        shares = f"{percent[0]}%"
+    return words("usual.gathered", queries=named, key=visible(key), percent=shares)
 
 
 def counted_texts(words: Words, texts: str, tokens: int | None) -> str:
@@ -310,6 +383,9 @@ def counted_texts(words: Words, texts: str, tokens: int | None) -> str:
 
 def _ratio_here(words, ratio):
     """Return how many times an even share the words of a label get in this text."""
-    return (
-        words("usual.words_nowhere") if np.isnan(ratio) else words("usual.words_here", ratio=f"{ratio:.1f}")
-    )
+    return words("usual.words_nowhere") if np.isnan(ratio) else words("usual.words_here", ratio=_times(ratio))
+
+
+def _times(ratio):
+    """Return a ratio as a text."""
+    return f"{ratio:.0f}" if ratio >= WHOLE_RATIO else f"{ratio:.1f}"

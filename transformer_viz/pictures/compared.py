@@ -13,6 +13,9 @@ from transformer_viz.text.unicode import visible
 from transformer_viz.values.comparison import Comparison, merged
 from transformer_viz.values.tensors import Attentions
 
+WHOLE = 0.01
+"""Share of the weight from which on it is told without decimals."""
+
 STILL = 0.0005
 """A head of which less weight moved attends as before: it would be shown as 0.0%."""
 
@@ -111,7 +114,9 @@ def compared_attentions(
             head_title=words("heads.title", layer="{layer}", head="{head}"),
             metrics={"moved": moved[kind]},
             roles=[[words("compare.role")] * after.layers[0].weights.shape[0] for _ in after.layers],
-            captions=_captions(words, (before, after), moved[kind], columns, _off(acts, kind)),
+            captions=_captions(
+                words, (before, after), moved[kind], columns, _off(acts, kind), _off_text(acts)
+            ),
             vectors={},
             sentences=(np.zeros(len(rows), int), np.zeros(len(columns), int)),
             shares=[[f"{share:.0%}" for share in layer] for layer in moved[kind]],
@@ -143,7 +148,15 @@ def _off(acts, kind):
     return {int(number) for of, number in split if of == kind}
 
 
-def _captions(words, sides: tuple[Attentions, Attentions], moved, columns: list[str], off: set[int]):
+def _off_text(acts):
+    """Return the key of the sentence on a head that is switched off: what takes the place of its output."""
+    groups = acts["groups"] if acts else []
+    in_force = [each["act"] for group in groups for each in group["choices"] if each["pressed"]]
+    is_mean = any(act["name"] == "reference" and act["value"] is not None for act in in_force)
+    return "compare.off_mean" if is_mean else "compare.off"
+
+
+def _captions(words, sides: tuple[Attentions, Attentions], moved, columns, off: set[int], off_text: str):
     """Return for each head how much of its weight moved, and between which keys most of it."""
     captions: list[list[str]] = []
     for one, other, shares in zip(sides[0].layers, sides[1].layers, moved, strict=True):
@@ -152,9 +165,10 @@ def _captions(words, sides: tuple[Attentions, Attentions], moved, columns: list[
         by_key = change[:, np.logical_not(absent[0])].sum(axis=1)
         captions.append([])
         for head, share in enumerate(shares):
-            said = [words("compare.off")] if len(shares) * (len(captions) - 1) + head in off else []
+            said = [words(off_text)] if len(shares) * (len(captions) - 1) + head in off else []
             if share >= STILL:
                 gained, lost = (columns[int(end)] for end in (by_key[head].argmax(), by_key[head].argmin()))
-                said.append(words("compare.moved", share=f"{share:.1%}", gained=gained, lost=lost))
+                much = f"{share:.0%}" if share >= WHOLE else f"{share:.1%}"
+                said.append(words("compare.moved", share=much, gained=gained, lost=lost))
             captions[-1].append(joined(*said) or words("compare.still"))
     return captions

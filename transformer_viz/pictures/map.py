@@ -98,16 +98,23 @@ def says(trace: Trace, config: TransformerConfig, words: Words, places: list[Pla
     """Return from which step on most positions have the model's answer, in this text."""
     answers = np.vstack([reading.labels, reading.final])[:, reading.counted]
     settled = settled_at(answers)
-    step = int(np.sort(settled)[(len(settled) - 1) // 2])  # the first at which at least half have settled
+    step = int(np.sort(settled)[len(settled) // 2])  # the first at which more than half have settled
     if step == len(places):
         return words("map.says.output", label=label_of(trace, int(reading.final[0])))
-    facts = {"step": step_name(config, words, places[step])}
+    facts = {"step": _since(config, words, places[step])}
     facts |= {"have": int((settled <= step).sum()), "of": len(settled)}
     if not config.predicts_tokens:
         return words("map.says.class", label=label_of(trace, int(reading.final[0])), **facts)
     if len(settled) == 1:
         return words("map.says.single", label=label_of(trace, int(answers[-1, 0])), **facts)
     return words("map.says.tokens", **facts)
+
+
+def _since(config, words, place):
+    """Return the name of the layer of a step, or of the step itself if it is in none or in the only one."""
+    if place.layer is None or config.stacks[place.stack] == 1:
+        return step_name(config, words, place)
+    return words("map.says.layer", layer=place.layer + 1)
 
 
 def step_name(config: TransformerConfig, words: Words, place: Place) -> str:

@@ -30,7 +30,7 @@ MIN_CHANGE = 0.001
 
 def shares_of_weight(chosen: Head, other: Head) -> list[str]:
     """Return sentences on a head's weight on padding and on later keys, and on fully masked rows."""
-    names = {"mask": t(f"masks.name_{chosen.name}"), "other_mask": t(f"masks.name_{other.name}")}
+    other_mask = t(f"masks.name_{other.name}")
     shares = {
         "padding": [
             padding_share(side.weights, side.row_padding, side.column_padding) for side in (chosen, other)
@@ -40,14 +40,14 @@ def shares_of_weight(chosen: Head, other: Head) -> list[str]:
     if not chosen.same_tokens:
         del shares["future"]
     meters = [
-        t(f"masks.meter_{name}", **percent(both), **names)
+        t(f"masks.meter_{name}", **percent(both), other_mask=other_mask)
         for name, both in shares.items()
         if max(both) >= MIN_SHARE
     ]
     blocked = [len(blocked_rows(side.mask, side.mask.shape)) for side in (chosen, other)]
     if any(blocked):
         counts = {"count": blocked[0], "other": blocked[1], "total": len(chosen.rows)}
-        meters.append(t("masks.meter_blocked", **counts, **names))
+        meters.append(t("masks.meter_blocked", **counts, other_mask=other_mask))
     return meters
 
 
