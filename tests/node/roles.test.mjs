@@ -23,7 +23,7 @@ const under = ({ placed }) => placed.map(({ texts }) => texts.at(-1));
 /** An attention of 12 x 12 heads with every role in it. */
 const many = {
   ...{ layers: 12, heads: 12, queries: 5, keys: 5 },
-  roles: Array.from({ length: 144 }, (_, i) => ["previous token", "no usual pattern", "induction", "even"][i % 4]),
+  roles: Array.from({ length: 144 }, (_, i) => ["previous token", "no fixed pattern", "induction", "even"][i % 4]),
   shares: Array.from({ length: 144 }, (_, i) => (i % 4 === 1 ? "" : `${100 - (i >> 1)}%`)),
   figures: { role: Array.from({ length: 144 }, (_, i) => -2 * [1, 3, 0, 2][i % 4] - i / 144), entropy: Array(144).fill(0.5) },
 };
@@ -31,15 +31,15 @@ const many = {
 test("heads are grouped by role, and those of a role stand from the strongest to the weakest", () => {
   assert.deepEqual(
     [...headsByUsualRole(encoder)],
-    [["itself", [4]], ["previous token", [2, 5, 0]], ["uniform", [3]], ["no usual pattern", [1]]],
+    [["itself", [4]], ["previous token", [2, 5, 0]], ["uniform", [3]], ["no fixed pattern", [1]]],
   );
   assert.deepEqual([...headsByUsualRole(decoder)].map(([role, numbers]) => [role, numbers.length]), [
     ["previous token", 1],
     ["focused", 1],
-    ["no usual pattern", 7],
+    ["no fixed pattern", 7],
   ]);
   const groups = headsByUsualRole(many);
-  assert.deepEqual([...groups.keys()], ["induction", "previous token", "even", "no usual pattern"]);
+  assert.deepEqual([...groups.keys()], ["induction", "previous token", "even", "no fixed pattern"]);
   for (const [role, numbers] of groups) {
     assert.deepEqual(numbers, many.roles.flatMap((each, number) => (each === role ? [number] : [])));
   }
@@ -111,7 +111,7 @@ test("no text of a head reaches into the next one or out of the view, however wi
 
 test("sorted by role, the heads of each stand under its name, in rows of their own", () => {
   const { placed, headings, height } = laid(encoder, 300, "role");
-  assert.deepEqual(headings.map(({ text }) => text), ["itself 1", "previous token 3", "uniform 1", "no usual pattern 1"]);
+  assert.deepEqual(headings.map(({ text }) => text), ["itself 1", "previous token 3", "uniform 1", "no fixed pattern 1"]);
   assert.deepEqual(placed.map(({ number }) => number), [4, 2, 5, 0, 3, 1]);
   assert.deepEqual(placed.map(({ texts }) => texts.join(" ")), ["L2 H2 62%", "L1 H3 100%", "L2 H3 54%", "L1 H1 41%", "L2 H1 95%", "L1 H2 "]);
   const sections = [...headings.slice(1).map(({ y }) => y), height];

@@ -1,5 +1,6 @@
 """All user-visible sentences, in English and Chinese."""
 
+from transformer_viz.language.glossary import glossary
 from transformer_viz.language.problems import Phrase, Problem, json_reason, sentence_of
 from transformer_viz.language.words import (
     LANGUAGES,
@@ -18,6 +19,7 @@ __all__ = [
     "Phrase",
     "Problem",
     "Words",
+    "glossary",
     "joined",
     "json_reason",
     "language_here",

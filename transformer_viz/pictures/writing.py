@@ -17,6 +17,9 @@ from transformer_viz.values.trace import Trace
 LISTED = 50
 """Number of the likeliest tokens that are listed."""
 
+SLIDERS = ("temperature", "top_k", "top_p")
+"""Sliders whose tips are those of the glossary."""
+
 MAX_PROMPT = 600
 """Most characters of the text that are shown, from its end."""
 
@@ -91,7 +94,7 @@ def step_of(
             for kind in ("cross", "decoder")
             if kind in trace.kinds()
         },
-        "helps": labels.pop("help"),
+        "helps": labels.pop("help") | {name: words(f"gloss.{name}") for name in SLIDERS},
         "labels": labels,
     }
 

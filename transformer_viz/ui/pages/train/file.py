@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz.data import COLUMN_ROLES, DataError, DataReport, Preview
 from transformer_viz.data.columns import MAX_LABELS
+from transformer_viz.language import joined
 from transformer_viz.runs import RunError, Upload
 from transformer_viz.runs.recipes import FEW_ROWS, RECIPES, file_defaults
 from transformer_viz.text.tokenizer import TOKEN_KINDS
@@ -156,7 +157,7 @@ def ask_reading(kind: str, found: Preview, columns: dict[str, str]) -> Reading:
         TOKEN_KINDS,
         TOKEN_KINDS.index(likely.tokens),
         format_func=lambda name: t(f"data.tokens.{name}"),
-        help=t("data.tokens.help"),
+        help=joined(t("gloss.token"), t("data.tokens.help")),
         key=f"tokens-{kind}-{likely.tokens}",
         width=WIDTH,
     )

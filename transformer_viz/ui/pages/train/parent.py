@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.language import joined
 from transformer_viz.runs.recipes import Recipe
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.ui.pages.train.material import Material
@@ -33,7 +34,7 @@ def ask_parent(material: Material, recipe: Recipe) -> store.ModelSummary | None:
         ["", *fitting],
         format_func=lambda name: name or t("train.parent.none"),
         key=f"parent-{material.recipe}",
-        help=t("train.parent.help"),
+        help=joined(t("gloss.fine_tuning"), t("train.parent.help")),
     )
     return fitting.get(name)
 

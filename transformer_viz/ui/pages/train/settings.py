@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from transformer_viz.language import joined
 from transformer_viz.runs import PRECISIONS, SCHEDULES, TrainingJob, TrainingSettings
 from transformer_viz.runs.job import LONGEST_PROBE
 from transformer_viz.runs.recipes import FINE_TUNING_RATE, RECIPES, Recipe, presets_for
@@ -15,7 +16,7 @@ from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import owner
-from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.language import t, words
 from transformer_viz.ui.shell.upload import WIDTH
 from transformer_viz.values.config import CHOICES, TransformerConfig
 from transformer_viz.values.lesson import OF_ITS_TASK, Lesson
@@ -41,6 +42,23 @@ EXAMPLES = [
 
 FRAMES = 36
 """Frames of the probes in a run, in addition to one at the end of each epoch."""
+
+DEFINED = {
+    "layers": "layer",
+    "heads": "head",
+    "ffn": "feed_forward",
+    "positions": "position_encoding",
+    "epochs": "epoch",
+    "rate": "learning_rate",
+    "dropout": "dropout",
+    "batch": "batch",
+    "warmup": "warm_up",
+    "clip": "gradient_clipping",
+    "smoothing": "label_smoothing",
+    "average": "ema",
+    "patience": "early_stopping",
+}
+"""Setting -> the term of the glossary that its tip begins with."""
 
 SHARE = {"min_value": 0.0, "max_value": 0.95, "step": 0.05}
 """Limits of a share."""
@@ -71,8 +89,12 @@ class Controls:
         return st.selectbox(options=options, **settings, **self._named(name))
 
     def _named(self, name) -> dict[str, Any]:
-        key = f"{name}-{self.place}"
-        return {"label": t(f"train.{name}"), "help": t(f"train.{name}.help"), "key": key}
+        key, tips = f"{name}-{self.place}", []
+        if name in DEFINED:
+            tips.append(t(f"gloss.{DEFINED[name]}"))
+        if words().has(f"train.{name}.help"):
+            tips.append(t(f"train.{name}.help"))
+        return {"label": t(f"train.{name}"), "help": joined(*tips), "key": key}
 
 
 def ask_settings(material: Material, lesson: Lesson | None = None) -> TrainingJob:

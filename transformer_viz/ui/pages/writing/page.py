@@ -45,7 +45,8 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         return
     show_reading(trace, model)
     VIEWS[view](Shown(model, asked.text, room, steps, trace))
-    show_explained("writing", r"p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}")
+    terms = ("temperature", "top_k", "top_p")
+    show_explained("writing", r"p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}", terms)
 
 
 def offer_writers(model: store.ModelSummary) -> None:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.language import joined
 from transformer_viz.pictures.beams import beams_of
 from transformer_viz.pictures.writing import Written, prompt_text, step_of
 from transformer_viz.ui.pages.writing.room import Room, request_of
@@ -94,7 +95,7 @@ def show_beams(shown: Shown) -> None:
     """Show the beam search from the step on that is shown, as a tree."""
     model, text, room, steps, trace = shown
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        named, said = t("writing.width"), t("writing.width_help")
+        named, said = t("writing.width"), joined(t("gloss.beam_search"), t("writing.width_help"))
         width = choose_number("beams", 1, WIDEST, named, default=USUAL, help=said, width=232)
         with st.container(key="beams-said"):
             st.markdown(t("writing.beams", width=width))
