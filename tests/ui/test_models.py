@@ -468,7 +468,7 @@ def test_what_the_app_itself_wrote_is_said_in_the_language_of_the_visitor(shelf,
 
 def test_what_a_person_wrote_stays_as_it_is(shelf):
     rows = rows_of(open_page(lang="zh"))
-    assert (rows["来源"], rows["许可"], rows["标签"]) == ("Six reviews", "CC0", "bad, fair, good")
+    assert (rows["来源"], rows["许可"], rows["标签"]) == ("Six reviews", "CC0", "bad、fair、good")
     assert origin({"source": "Made by the task dates", "data": {"task": "my dates"}})["Source"] == (
         "Made by the task dates"
     )

@@ -206,7 +206,7 @@ def architecture(config: TransformerConfig) -> dict[str, str]:
         return rows
     pooling = t(f"card.pooling.{config.pooling}")
     names = config.labels or ()
-    labels = ", ".join(names[:MAX_NAMES]) + ", …" * (len(names) > MAX_NAMES)
+    labels = t("list.comma").join([*names[:MAX_NAMES], *["…"] * (len(names) > MAX_NAMES)])
     return rows | {t("config.pooling"): pooling, t("config.labels"): labels}
 
 
@@ -222,7 +222,7 @@ def left_out_of(card: dict) -> str:
     names = card.get("left_out")
     listed = names if isinstance(names, list) else []
     layers = (name.removesuffix(".weight").removesuffix(".bias") for name in listed if isinstance(name, str))
-    return ", ".join(dict.fromkeys(layers))
+    return t("list.comma").join(dict.fromkeys(layers))
 
 
 def limits_of(card: dict) -> str:
@@ -302,7 +302,7 @@ def files_of(data: dict) -> str:
     names = (
         (text_in(file, "file") for file in files if isinstance(file, dict)) if isinstance(files, list) else ()
     )
-    return ", ".join(filter(None, names))
+    return t("list.comma").join(filter(None, names))
 
 
 def source_of(card: dict) -> str:

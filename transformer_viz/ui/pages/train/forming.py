@@ -118,7 +118,7 @@ def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int)
     if max(last.shape[1:]) > max_tokens:
         st.caption(t("run.pictures.long", count=max_tokens))
     names = ("head", "reads", "step", "steps", "entropy", "play", "pause")
-    words = {name: t(f"lapse.{name}") for name in names}
+    words = {name: t(f"lapse.{name}", head="{head}", step="{step}") for name in names}
     steps = [step for step, _ in pictures]
     curves = [] if at_work else curves_over(run, steps, [heads.entropies for _, heads in pictures], words)
     payload = heads_forming(
