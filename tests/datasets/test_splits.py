@@ -60,7 +60,7 @@ def test_rows_are_told_apart_by_their_place_not_their_index():
         ),
         (
             [*[(f"t{i}", "1") for i in range(10)], ("x", "2")],
-            "The label '2' has fewer than two different texts",
+            "Fewer than two different texts have the label '2'",
         ),
     ],
 )
@@ -142,11 +142,11 @@ def test_a_label_in_too_few_groups_is_said():
     with pytest.raises(DataError) as error:
         split(data)
     assert str(error.value) == (
-        "The label 'a' has fewer than two different groups of its own; add some, or leave its rows out."
+        "Fewer than two different groups have the label 'a'; add some, or leave its rows out."
     )
     two = frame(*[(f"t{i}", "a") for i in range(9)], ("x", "b"), ("y", "b"))
     assert len(split(two).validation) == 2
-    with pytest.raises(DataError, match="The label 'b' has fewer than three different texts of its own"):
+    with pytest.raises(DataError, match="Fewer than three different texts have the label 'b'"):
         split(two, test=0.1)
 
 

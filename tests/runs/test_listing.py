@@ -153,7 +153,7 @@ def test_a_run_for_which_there_is_no_room_is_refused_and_the_way_out_named(tmp_p
     used = size_of(runs)
     assert (error.value.used, error.value.limit) == (used, 100_000)
     assert str(error.value) == (
-        f"There is no room: trainings take {used / 1e6:.1f} MB of 0.1 MB that they may. Delete one that is "
+        f"There is no room: trainings take {used / 1e6:.1f} MB of the 0.1 MB allowed. Delete one that is "
         f"no longer needed, the largest first: {runs[1].id}, {runs[0].id}."
     )
     assert list_runs(tmp_path) == runs[::-1]

@@ -173,7 +173,7 @@ def test_an_upload_for_which_there_is_no_room_is_refused_and_leaves_nothing(tmp_
     before = files_in(tmp_path)
     with pytest.raises(QuotaError) as error:
         keep_upload(bytes(5000), "b.csv", owner=owner, folder=tmp_path, quota=quota)
-    assert str(error.value).startswith("There is no room: uploads take 0.0 MB of 0.0 MB that they may.")
+    assert str(error.value).startswith("There is no room: uploads take 0.0 MB of the 0.0 MB allowed.")
     assert error.value.ever == (quota.total > 0)
     assert str(error.value).endswith("after a day." if error.value.ever else "or pack it with gzip.")
     assert files_in(tmp_path) == before

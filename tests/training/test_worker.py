@@ -124,7 +124,7 @@ def test_a_run_that_gives_up_its_turn_on_the_command_line_is_a_sentence(monkeypa
     ("language", "said"),
     [
         ("en_US.UTF-8", "Waiting for run {}, which is being trained (step 3 of 4) ..."),
-        ("zh_CN.UTF-8", "正在等待训练 {} 结束（第 3 步，共 4 步）……"),
+        ("zh_CN.UTF-8", "正在等待训练“{}”结束（第 3 步，共 4 步）……"),
     ],
 )
 def test_a_training_that_waits_says_once_for_which_and_how_far_that_is(
@@ -185,7 +185,7 @@ def test_pictures_for_which_there_is_no_room_are_left_out_and_training_goes_on()
         (SMALL_FILES + RESERVE // 2, "Delete one that is no longer needed, the largest first: {run.id}."),
         (
             SMALL_FILES // 2,
-            "What this one keeps is larger than all of them together may be. Choose a smaller model.",
+            "This one alone would keep more than that. Choose a smaller model.",
         ),
     ],
 )
@@ -195,7 +195,7 @@ def test_a_run_whose_model_has_no_room_says_so_before_it_trains(room, way_out):
     work(run, quota=quota)
     assert run.status == "failed"
     assert run.state().message == (
-        f"There is no room: trainings take 0.1 MB of {quota.owner / 1e6:.1f} MB that they may. "
+        f"There is no room: trainings take 0.1 MB of the {quota.owner / 1e6:.1f} MB allowed. "
         + way_out.format(run=run)
     )
     assert run.state().steps == []

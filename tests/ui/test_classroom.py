@@ -234,7 +234,7 @@ def test_the_queue_of_a_class_has_an_end(shelf, ann, monkeypatch):
 def test_no_training_is_started_without_a_cookie_that_came_back(shelf, monkeypatch, cookie):
     monkeypatch.setattr(type(st.context), "cookies", {} if cookie is None else {classroom.COOKIE: cookie})
     app = press(visit("ann", "train"), "Start training")
-    assert app.error[0].value.startswith("Trainings are started only by browsers that keep cookies")
+    assert app.error[0].value.startswith("Only a browser that keeps cookies can start a training")
     assert list_runs() == []
 
 

@@ -166,7 +166,7 @@ def test_a_text_of_the_list_is_opened_on_the_page():
 @pytest.mark.parametrize(("count", "is_named"), [(99, False), (100, True)])
 def test_a_role_is_named_from_a_hundred_texts_on(count, is_named):
     app = measure(bring(open_page(text="A dull film."), TEXTS[:count]))
-    said = "Too few texts to name a usual pattern: at least 100 must be able to show it."
+    said = "Too few texts to name a usual pattern: it takes at least 100 in which the pattern can occur."
     assert (said not in shown(app).replace("\\", "")) == is_named
     if not is_named:
         assert sheet(app)["role"] == ""
