@@ -209,7 +209,7 @@ def test_a_name_that_is_taken_or_unfit_is_asked_for_before_the_model_has_been_ru
         admit_model(data, folder=home, limits=Limits(run_seconds=2))
     assert error.value.name == "tiny"
     for name in ("../x", "Tiny", "a\0b", ""):
-        with pytest.raises(UnfitNameError, match="A model's name must be"):
+        with pytest.raises(UnfitNameError, match="A model's name has no spaces"):
             admit_model(data, name=name or "..", folder=home)
     assert read_names(home) == ["tiny"]
     assert leftovers(home) == children() == []
