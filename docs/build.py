@@ -4,14 +4,21 @@
 strictly: a link without an end is an error. English stands at its top, Chinese in zh/.
 """
 
+import contextlib
+import io
+import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 from transformer_viz import store
+from transformer_viz.cli.main import main as main_of_commands
+from transformer_viz.cli.program import COMMAND, EXAMPLES
 from transformer_viz.language import Words
+from transformer_viz.language.glossary import glossary
 from transformer_viz.ui.shell.card import METRICS, metric_text, metrics_of
 
 FOLDER = Path(__file__).parent
@@ -23,6 +30,9 @@ SOURCE = FOLDER / ".source"
 
 COPIED = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Page of the site -> file at the top of the project."""
+
+COLUMNS = "100"
+"""Width of the lines of a command's help."""
 
 MARK = "<!-- What follows is made by `make docs`. -->"
 
@@ -64,7 +74,11 @@ def in_the_site(page: Path, text: str) -> str:
 def made(language: str) -> dict[str, str]:
     """Return name of a file -> text of the pages that are made from the product, in one language."""
     words = Words(language)
-    parts = {"models.md": models(words)}
+    parts = {
+        "command-line.md": commands(language),
+        "models.md": models(words),
+        "glossary.md": terms(language),
+    }
     return {name: behind_mark(FOLDER / language / name, text) for name, text in parts.items()}
 
 
@@ -72,6 +86,24 @@ def behind_mark(page: Path, text: str) -> str:
     """Return a page with another text behind its mark."""
     written, mark, _ = page.read_text(encoding="utf-8").partition(MARK)
     return f"{written}{mark}\n\n{text}\n"
+
+
+def commands(language: str) -> str:
+    """Return the help of each command, and its example by itself, to be copied."""
+    parts = []
+    for name, example in EXAMPLES.items():
+        said = "\n".join(line.rstrip() for line in help_of(name, language).splitlines())
+        parts += [f"## {name}", f"```\ntransformer-viz {example}\n```", f"```text\n{said}\n```"]
+    return "\n\n".join(parts)
+
+
+def help_of(name: str, language: str) -> str:
+    """Return what a command says of itself in one language, as on a terminal of `COLUMNS`."""
+    said = io.StringIO()
+    terminal = mock.patch.dict(os.environ, COLUMNS=COLUMNS), mock.patch.object(sys, "argv", [COMMAND])
+    with terminal[0], terminal[1], contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+        main_of_commands([name, "--help", "--lang", language])
+    return said.getvalue()
 
 
 def models(words: Words) -> str:
@@ -95,6 +127,14 @@ def models(words: Words) -> str:
         limits = card.get("limits", {}).get(words.language, "")
         parts += [f"## {model.name}", purpose(words, card), limits, "\n".join(table)]
     return "\n\n".join(filter(None, parts))
+
+
+def terms(language: str) -> str:
+    """Return the glossary: a part for each topic, its terms with their definitions."""
+    parts = []
+    for topic, found in glossary(language).items():
+        parts += [f"## {topic}", "\n".join(f"- **{name}** – {definition}" for name, definition in found)]
+    return "\n\n".join(parts)
 
 
 def purpose(words: Words, card: dict) -> str:
