@@ -31,7 +31,7 @@ SOURCE = FOLDER / ".source"
 COPIED = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Page of the site -> file at the top of the project."""
 
-COLUMNS = "100"
+COLUMNS = "88"
 """Width of the lines of a command's help."""
 
 MARK = "<!-- What follows is made by `make docs`. -->"
