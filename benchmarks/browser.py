@@ -143,7 +143,7 @@ def measure(page, pid):
     page.wait_for_timeout(1000)
     used = processor_seconds(pid)
     change(page)
-    button = page.get_by_role("button", name="Enter")
+    button = page.get_by_role("button", name="Show")
     nothing = [click(page, button, ENDED) for _ in range(CLICKS)]
     used = (processor_seconds(pid) - used) / (2 * CLICKS)
     print(f"a click that changes nothing               {statistics.median(nothing):6.0f} ms")
@@ -156,7 +156,7 @@ def measure_comparisons(page):
     for i in range(CLICKS):
         for text, kept in (("Not bad.", []), (SENTENCE + "?" * (i + 1), sentences)):
             page.locator(".st-key-sentence input").fill(text)
-            kept.append(click(page, page.get_by_role("button", name="Enter"), PAINTED))
+            kept.append(click(page, page.get_by_role("button", name="Show"), PAINTED))
         taken.append(switch_off(page, lens.locator(".power").nth(i)))
     first, painted = statistics.median(taken), statistics.median(sentences)
     print(f"a head switched off, click to painted      {first:6.0f} ms, {first / painted:.2f} of a sentence")
@@ -193,7 +193,7 @@ def measure_tints(page, address):
         page.goto(f"{address}/?model={model}&text={words[0]}")
         page.locator(".tinted").first.wait_for()
         page.evaluate(FIND)
-        box, enter = page.locator(".st-key-sentence input"), page.get_by_role("button", name="Enter")
+        box, enter = page.locator(".st-key-sentence input"), page.get_by_role("button", name="Show")
         for i in range(CLICKS):
             for each in (text, words[1 - i % 2]):
                 box.fill(each)
@@ -246,7 +246,7 @@ def change(page):
     for i in range(CLICKS):
         for text, kept in (("Not bad.", []), (SENTENCE + "!" * i, sentences)):
             page.locator(".st-key-sentence input").fill(text)
-            kept.append(click(page, page.get_by_role("button", name="Enter"), PAINTED))
+            kept.append(click(page, page.get_by_role("button", name="Show"), PAINTED))
     print(f"a sentence of 30 words, press to painted   {statistics.median(sentences):6.0f} ms")
 
 

@@ -86,7 +86,7 @@ def expect_tokens(page, wanted):
 
 def type_sentence(page, text):
     page.get_by_label("Sentence").fill(text)
-    page.get_by_role("button", name="Enter").click()
+    page.get_by_role("button", name="Show").click()
 
 
 def link(page, name):
@@ -263,7 +263,7 @@ def test_what_is_pinned_stays_pinned_when_the_page_runs_again(page, app):
     open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
     page.mouse.click(*page_place(page, middles(page, np.ones((4, 4), bool))[1, 2]))
     expect(page.locator(".place")).to_contain_text("Pinned: “dull” → “film”")
-    page.get_by_role("button", name="Enter").click()
+    page.get_by_role("button", name="Show").click()
     settle(page)
     page.wait_for_timeout(500)
     expect(page.locator(".place")).to_contain_text("Pinned: “dull” → “film”")

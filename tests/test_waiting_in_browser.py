@@ -47,10 +47,10 @@ def test_the_empty_frame_is_on_a_page_just_opened_alone_and_work_stops_there_and
     expect(page.locator(frame)).to_be_visible()
     with long_work_suspended(app[0].pid):
         page.get_by_label("Sentence").fill("")
-        page.get_by_role("button", name="Enter").click()
+        page.get_by_role("button", name="Show").click()
         expect(page.get_by_text("Type a sentence above")).to_be_visible(timeout=PROMPT)
     page.get_by_label("Sentence").fill("A film without a frame")
-    page.get_by_role("button", name="Enter").click()
+    page.get_by_role("button", name="Show").click()
     page.get_by_text("tokens so far").wait_for()
     expect(page.locator(frame)).to_have_count(0)
     with long_work_suspended(app[0].pid):
@@ -68,7 +68,7 @@ def test_another_visitor_sees_attention_while_models_write_without_end(visitor, 
     rude[-1].get_by_text("tokens so far").wait_for(timeout=180_000)  # three others are before it
     with long_work_suspended(app[0].pid):
         page.get_by_label("Sentence").fill("A clever plot.")
-        page.get_by_role("button", name="Enter").click()
+        page.get_by_role("button", name="Show").click()
         expect(page.locator(".table tbody th")).to_have_text(["a", "clever", "plot", "."])
         expect(rude[-1].get_by_role("progressbar")).to_be_visible()
 
@@ -78,6 +78,6 @@ def test_another_sentence_takes_the_place_of_one_that_is_being_answered(visitor,
     page.get_by_text("tokens so far").wait_for()
     with long_work_suspended(app[0].pid):
         page.get_by_label("Sentence").fill("")
-        page.get_by_role("button", name="Enter").click()
+        page.get_by_role("button", name="Show").click()
         expect(page.get_by_text("Type a sentence above")).to_be_visible(timeout=PROMPT)
         expect(page.get_by_text("tokens so far")).to_have_count(0)

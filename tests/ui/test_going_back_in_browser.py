@@ -121,7 +121,7 @@ def test_a_page_that_stands_alone_does_not_hear_what_streamlit_tells_the_page_ar
         window.heard.length = 0;
         window.postMessage("from elsewhere", "*");
     }""")
-    page.get_by_role("button", name="Enter").first.click()
+    page.get_by_role("button", name="Show").first.click()
     settle(page)
     go_to_masks(page, re.compile("Layer"))
     heard = page.evaluate("window.heard")
