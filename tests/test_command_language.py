@@ -112,7 +112,7 @@ def test_the_language_that_is_named_goes_before_that_of_the_system(capsys, monke
     assert "There is no training run 'nothing'." in capsys.readouterr().err
     assert words().language == "zh"
     assert main(["stop", "nothing"]) == 2
-    assert "没有训练 'nothing'。" in capsys.readouterr().err
+    assert "没有训练“nothing”。" in capsys.readouterr().err
 
 
 def test_a_language_that_there_is_not_is_a_mistake(capsys):

@@ -305,7 +305,7 @@ def test_what_a_model_answers_is_a_label_a_text_or_a_token():
 
 
 def test_the_example_in_the_documentation_is_a_lesson_that_its_model_keeps(own):
-    text = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "en" / "lessons.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```\n(\+\+\+.*?)```", text, re.DOTALL)
     lesson = read_lesson(written(own, example))
     assert broken_claims(lesson, lesson.model, answer) == []
@@ -314,7 +314,7 @@ def test_the_example_in_the_documentation_is_a_lesson_that_its_model_keeps(own):
 
 
 def test_every_setting_of_a_lesson_is_documented():
-    text = (ROOT / "docs" / "lessons.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "en" / "lessons.md").read_text(encoding="utf-8")
     fields = {*FIELDS, *CLAIM, *PREDICT, *AFTERWARDS, *TRAIN} | {
         word for words in CHOICES.values() for word in words
     }

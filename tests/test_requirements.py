@@ -95,7 +95,9 @@ def test_no_package_has_a_hole_that_is_known_and_mended(package):
 
 def test_every_package_has_its_licence_listed():
     rows = re.findall(
-        r"^\| (\S+) +\| (\S+) +\| (.+?) +\|$", (ROOT / "docs" / "licences.md").read_text(), re.MULTILINE
+        r"^\| (\S+) +\| (\S+) +\| (.+?) +\|$",
+        (ROOT / "docs" / "en" / "licences.md").read_text(),
+        re.MULTILINE,
     )
     listed = {name.lower().replace("_", "-"): version for name, version, _ in rows if name != "Name"}
     locked = pins("requirements.txt")
