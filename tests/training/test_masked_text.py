@@ -143,7 +143,7 @@ def test_what_cannot_be_filled_in_is_a_sentence(filler, explorer):
         ValueError, match=r"The text has no \[MASK\]\. Put one where a token is to be filled in"
     ):
         filler.fill_in("Film 3 was good.")
-    with pytest.raises(ValueError, match=r"small does not fill in tokens\."):
+    with pytest.raises(ValueError, match=r"small does not fill in \[MASK\]\."):
         explorer.fill_in("[MASK]")
     with pytest.raises(ValueError, match=r"filler predicts tokens, not classes\."):
         filler.predict(["Film 3 was good."])
