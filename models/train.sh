@@ -2,7 +2,7 @@
 # Trains every model of the shelf: sh models/train.sh DATA [NAME ...], or `make models DATA=...`
 # DATA holds imdb/train.csv.gz and test.csv.gz (text,label), imdb/unlabelled.csv.gz (text), sst2/train.csv.gz
 # (text,label), tatoeba/eng-fra.csv.gz and eng-cmn.csv.gz (source,target), chinese_sentiment/chnsenticorp_htl.csv.gz
-# (text,label) and poetry/tang-song.csv.gz (text). IMDB as words comes from Keras' cache.
+# (text,label) and shopping_reviews.csv.gz (text,label,category), and poetry/tang-song.csv.gz (text). IMDB as words comes from Keras' cache.
 set -eu
 DATA=$1
 shift
@@ -99,6 +99,46 @@ train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticor
     --purpose "en=judges hotel reviews" "zh=判断酒店评论的褒贬" \
     --examples "房间很干净，服务也很好，下次还会来。" "隔音太差，一晚上没睡好。" "位置不错，就是早餐一般。"
 
+# Three steps: a language model of Chinese reviews, in which each token is predicted from those before it; the same with
+# [MASK], which also reads those after it; and a classifier, which also reads short sentences made by a program, most of
+# them negated. The shipped models' first step was stopped after three of the five epochs that its schedule is for. The
+# reviews of books and milk, and a tenth of those of hotels, take no part in any of them.
+STEPS=.cache/steps
+CHINESE="ChnSentiCorp hotel reviews, Tan Songbo, but a tenth, and online reviews of hotels, tablets, fruit, shampoo and \
+computers from github.com/SophonPlus/ChineseNlpCorpus: 45,354 reviews"
+CHINESE_TERMS="None stated; compiled from web shops and Ctrip for research; the texts are not included"
+if makes reviews-zh || makes reviews-zh-masked; then
+    "$PYTHON" models/chinese_reviews.py "$DATA/chinese_sentiment/chnsenticorp_htl.csv.gz" \
+        "$DATA/chinese_sentiment/shopping_reviews.csv.gz" "$STEPS/chinese"
+fi
+if makes reviews-zh-masked; then
+    "$PYTHON" -m transformer_viz train --out "$STEPS/reviews-zh-next" --overwrite --preset gpt-mini \
+        --data "$STEPS/chinese/train.csv.gz" --pack --columns text=text --tokens characters \
+        --set vocab_size=4500 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=learned dropout=0.0 \
+        embedding_dropout=0.0 --epochs 5 --batch-size 16 --learning-rate 0.002 --warmup 200 --beta-2 0.98 \
+        --weight-decay 0.05 --clip-norm 1 --validation 0.01 --test-share 0
+fi
+train reviews-zh-masked --from "$STEPS/reviews-zh-next" --data "$STEPS/chinese/train.csv.gz" \
+    --test "$STEPS/chinese/test.csv.gz" --pack --columns text=text --set output=tokens --epochs 3 --batch-size 16 \
+    --learning-rate 0.0015 --warmup 100 --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 --validation 0.01 \
+    --source "$CHINESE" --licence "$CHINESE_TERMS" \
+    --purpose "en=fills in characters of Chinese reviews" "zh=补全中文评论中的字" \
+    --limits "en=It has read nothing but reviews, about 17 million characters, each review six times. It restores one character at a time." \
+        "zh=它只读过评论，每篇六遍，共约一千七百万字；每次只补出一个字。" \
+    --examples "房间很[MASK]净，服务也很好。" "这家酒店的[MASK]餐不错。" "水果很新[MASK]，下次还会买。"
+if makes reviews-zh; then
+    "$PYTHON" models/negate_chinese.py "$STEPS/chinese/train.csv.gz" "$STEPS/negated-zh.csv.gz" --count 9000 --seed 0
+fi
+train reviews-zh --from models/reviews-zh-masked --data "$STEPS/chinese/train.csv.gz" \
+    --train-only "$STEPS/negated-zh.csv.gz" --test "$STEPS/chinese/test.csv.gz" --epochs 2 --batch-size 32 \
+    --learning-rate 0.0003 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 --word-dropout 0.1 --seed 1 \
+    --validation 0.05 --test-share 0 --label-names 0=差评 1=好评 \
+    --set max_len=256 truncation=middle pooling=mean dropout=0.1 embedding_dropout=0.1 \
+    --source "$CHINESE; 8,800 short sentences made by a program, three in five of them negated" \
+    --licence "$CHINESE_TERMS" --purpose "en=judges Chinese reviews" "zh=判断中文评论的褒贬" \
+    --limits "en=It has read reviews of hotels, tablets, fruit, shampoo and computers. On those of books its accuracy is 76.0%, on those of milk 78.8%: it has never read any. Of 30 sentences and their negations, ten of them negated twice, it reads both rightly in 20." \
+        "zh=它读过酒店、平板电脑、水果、洗发水和电脑的评论。它从未读过书籍和牛奶的评论，准确率分别为 76.0% 和 78.8%。30 个句子及其否定句（其中 10 对是双重否定）中，两句都判对的有 20 对。" \
+    --examples "房间不干净，服务也不好。" "房间不脏也不吵。" "水果很新鲜，下次还会买。" "位置不错，就是早餐一般。"
 # An hour on two free cores.
 train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --columns text=text --pack --tokens characters \
     --set vocab_size=4500 max_len=128 d_model=128 num_layers=4 num_heads=4 ffn_dim=512 positions=sinusoidal \
@@ -111,7 +151,6 @@ train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --column
 
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"
-STEPS=.cache/steps
 # The first of these trainings would take a day on two cores. The shipped models were made with these settings in PyTorch
 # on a GPU, but for the last step of imdb-sentiment; reviews-masked from an earlier reviews-next, without same-token heads
 # (docs/en/measured.md). The test figures of reviews-next and reviews-masked are those of the first 2,500 test reviews.

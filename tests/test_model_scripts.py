@@ -15,6 +15,8 @@ MODELS = Path(__file__).parents[1] / "models"
 
 sys.path.append(str(MODELS))
 
+import negate_chinese  # noqa: E402
+from chinese_reviews import divided  # noqa: E402
 from guess_labels import guess_labels, log_count_ratios  # noqa: E402
 from negate_words import NEGATED, PLAIN, SUBJECTS, adjectives, judgements  # noqa: E402
 from repeat_words import (  # noqa: E402
@@ -164,3 +166,29 @@ def test_no_label_of_a_validation_row_reaches_the_guesses(tmp_path):
     assert found["text"].tolist() == [*GOOD, *BAD]
     assert found["label"].tolist() == ["good"] * 4 + ["bad"] * 4
     assert said.startswith("Kept 8 of 10 texts")
+
+
+def test_chinese_reviews_are_divided_so_that_no_text_is_trained_on_and_measured():
+    hotels = pd.DataFrame({"text": [f"酒店{n}" for n in range(100)], "label": [0, 1] * 50})
+    goods = ["酒店", "书籍", "蒙牛", "水果"]
+    rows = [(f"{kind}{n}", n % 2, kind) for kind in goods for n in range(30)] + [("书籍3", 1, "水果")]
+    found = divided(hotels, pd.DataFrame(rows, columns=["text", "label", "category"]))
+    assert (len(found["test"]), len(found["books"]), len(found["milk"])) == (10, 30, 30)
+    held = {text for name in ("test", "books", "milk") for text in found[name]["text"]}
+    assert not held & set(found["train"]["text"])
+    assert sorted(found["train"]["text"]) == sorted(
+        {*hotels["text"], *(f"水果{n}" for n in range(30))} - set(found["test"]["text"])
+    )
+
+
+def test_a_chinese_sentence_that_is_negated_twice_has_the_label_of_its_word():
+    reviews = {"房间很脏。": 0, "房间很干净。": 1, "很好看，很大": 1, "很大": 0}
+    rows = pd.DataFrame([*reviews.items()] * 15, columns=["text", "label"])
+    words = negate_chinese.judging_words(rows)
+    assert words.to_dict() == {"脏": 0, "干净": 1, "好看": 1}
+    found = negate_chinese.judgements(words, 500, np.random.default_rng(0))
+    for text, label in zip(found["text"], found["label"], strict=True):
+        [word] = [each for each in words.index if each in text]
+        nots = sum(text.count(each) for each in ("不", "没有", "并非"))
+        assert label == words[word] ^ (nots % 2)
+    assert not set(found["text"].str.strip("。！，")) & negate_chinese.MEASURED

@@ -18,9 +18,9 @@ def shelf(monkeypatch):
 def test_models_of_a_kind_stand_together_each_with_what_it_does():
     options = open_page("positions").selectbox(key="model").options
     assert [option.partition(" · ")[0] for option in options] == [
-        *("imdb-sentiment", "attention-only", "hotel-zh", "position-attention", "single-block"),
+        *("imdb-sentiment", "attention-only", "hotel-zh", "position-attention", "reviews-zh", "single-block"),
         *("induction", "poems-zh", "reviews-next"),
-        "reviews-masked",
+        *("reviews-masked", "reviews-zh-masked"),
         *("dates", "reverse-digits", "translate-en-fr", "translate-en-zh", "translate-zh-en"),
     ]
     does = dict(option.split(" · ") for option in options)
