@@ -145,7 +145,7 @@ def test_the_wheel_holds_the_package_the_app_its_settings_and_the_shelf_and_noth
     openings = {f"models/{path.name}" for path in (ROOT / "models").glob("*.npz")}
     others = {"app.py", ".streamlit/config.toml", *openings}
     shipped = {f"transformer_viz/shipped/{name}" for name in others | shelf}
-    assert (len(SHELF), len(openings)) == (16, 2)
+    assert (len(SHELF), len(openings)) == (16, 4)
     assert files_of(wheel) == package | shipped
 
 

@@ -9,11 +9,12 @@ from playwright.sync_api import expect
 from running_app import running
 
 from transformer_viz.inspection.explorer import load
+from transformer_viz.language import LANGUAGES
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.service import opening
 from transformer_viz.store.places import cache_folder
-from transformer_viz.ui.shell.server import opening_request
+from transformer_viz.ui.shell.server import opening_requests
 from transformer_viz.values.request import Request
 from transformer_viz.values.tensors import flatten
 
@@ -89,9 +90,10 @@ def test_an_answer_holds_until_the_model_or_the_code_changes(asked, monkeypatch,
     assert opening.kept_answer(request) is None
 
 
-def test_the_shipped_answer_is_what_the_shipped_model_answers(monkeypatch):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_shipped_answer_is_what_the_shipped_model_answers(monkeypatch, language):
     monkeypatch.delenv("TRANSFORMER_VIZ_MODELS", raising=False)
-    request = opening_request.__wrapped__()
+    request = opening_requests.__wrapped__()[language]
     assert opening.shipped_path(request).exists(), "write it anew: python models/keep_opening.py"
     kept, computed = opening.kept_answer(request), load(request.model).run(request)
     assert (kept.model, kept.text, kept.tokens, kept.labels) == (
@@ -107,9 +109,10 @@ def test_the_shipped_answer_is_what_the_shipped_model_answers(monkeypatch):
     assert_allclose(kept.probs, computed.probs, atol=1e-5)
 
 
-def test_the_shipped_effects_are_those_of_the_shipped_model(monkeypatch):
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_shipped_effects_are_those_of_the_shipped_model(monkeypatch, language):
     monkeypatch.delenv("TRANSFORMER_VIZ_MODELS", raising=False)
-    why = EffectsRequest(opening_request.__wrapped__())
+    why = EffectsRequest(opening_requests.__wrapped__()[language])
     assert opening.shipped_path(why).exists(), "write it anew: python models/keep_opening.py"
     kept, computed = opening.kept_answer(why), effects(load(why.model), why.request.text)
     assert (kept.answer, kept.labels, kept.tokens) == (computed.answer, computed.labels, computed.tokens)
@@ -153,8 +156,7 @@ def test_a_folder_that_cannot_be_written_to_keeps_nothing(asked, monkeypatch, tm
 
 
 def test_a_new_server_opens_with_the_kept_answer(new_visitor, models_folder, cache):
-    request = opening_request.__wrapped__()
-    assert request is not None
+    request = opening_requests.__wrapped__()["en"]
     without = load(request.model).run(request.changed(ablate=((0, 0), (1, 0))))
     own = load(request.model).run(request)
     shown = [f"{trace.probs.max():.1%}" for trace in (without, own)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from pages import open_page
+from pages import again, open_page
 
 SHELF = Path(__file__).parents[2] / "models"
 
@@ -35,3 +35,24 @@ def test_models_of_a_kind_stand_together_each_with_what_it_does():
 def test_what_a_model_does_is_said_in_the_visitor_s_language():
     options = open_page("positions", lang="zh").selectbox(key="model").options
     assert "translate-en-zh · 英语 → 中文" in options
+
+
+@pytest.mark.parametrize(
+    ("address", "model"),
+    [
+        ({}, "imdb-sentiment"),
+        ({"lang": "zh"}, "reviews-zh"),
+        ({"lang": "zh", "text": "a fine film"}, "imdb-sentiment"),
+        ({"lang": "zh", "model": "dates"}, "dates"),
+    ],
+)
+def test_an_address_without_a_model_opens_that_of_its_language(address, model):
+    app = open_page("positions", **address)
+    assert app.selectbox(key="model").value == model
+    assert app.query_params.get("model", "imdb-sentiment") == model
+
+
+def test_a_model_stays_when_the_language_changes():
+    app = open_page("positions", lang="zh")
+    app.segmented_control(key="lang").set_value("en")
+    assert again(app).selectbox(key="model").value == "reviews-zh"

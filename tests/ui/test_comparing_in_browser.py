@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 from running_app import ROOT
 
 from transformer_viz.pictures.labels import as_shown, label_of, written_text
-from transformer_viz.ui.shell.server import FIRST_MODEL
+from transformer_viz.ui.shell.server import FIRST_MODELS
 
 
 def types(text):
@@ -215,7 +215,7 @@ def test_both_answers_and_all_weights_are_those_of_python(new_page, home, name):
     else:
         expect(page.locator(".lens .panels")).to_have_class(re.compile("compared"))
         expect_table(page, pair)
-    first = {"model": FIRST_MODEL}  # which an address leaves out
+    first = {"model": FIRST_MODELS["en"]}  # which an address leaves out
     assert sides(first | dict(parse_qsl(urlsplit(page.url).query))) == sides(query_of(pair))
 
 

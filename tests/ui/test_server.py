@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
+from transformer_viz.language import LANGUAGES
 from transformer_viz.store import ModelSummary
 from transformer_viz.ui.shell import server
 from transformer_viz.values.request import Request
@@ -48,6 +49,13 @@ def summary(name):
 def test_the_model_to_show_first_stands_in_front_and_the_others_by_name():
     models = [summary("b"), summary("imdb-sentiment"), summary("a")]
     assert [model.name for model in server.sorted_models(models)] == ["imdb-sentiment", "a", "b"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_app_opens_with_the_model_of_its_language_or_the_first_there_is(language):
+    own = server.FIRST_MODELS[language]
+    assert server.first_model(["a", own], language) == own
+    assert server.first_model(["b", "a"], language) == "b"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +110,7 @@ def test_the_engine_leaves_the_processors_to_a_first_picture_whose_answer_is_kep
     warmed = []
     monkeypatch.setattr(server.Engine, "warm", lambda self, model: warmed.append(model))
     monkeypatch.setattr(server, "HEAD_START", 0.5)
-    monkeypatch.setattr(server, "opening_request", lambda: Request("a model", "a text"))
+    monkeypatch.setattr(server, "opening_requests", lambda: {"en": Request("a model", "a text")})
 
     async def warmed_at_once():
         async with server.lifespan(None):

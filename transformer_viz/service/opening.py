@@ -1,4 +1,4 @@
-"""The answer that the app opens with, and why, kept on disk: both stand while a new server loads Keras.
+"""The answers that the app opens with, and why, kept on disk: both stand while a new server loads Keras.
 
 It holds only as long as neither the model nor the code of this package has changed. For the first
 start of all, they are shipped beside the models; a test compares them with what these compute.
@@ -23,7 +23,7 @@ MAX_BYTES = 32 * 2**20
 """Size of a trace in bytes from which on it is not kept."""
 
 NAMES = {Request: "opening", EffectsRequest: "effects"}
-"""What is asked -> how the names of its files begin; only the last answer to each is kept."""
+"""What is asked -> how the names of its files begin; only the last answer to each of a model is kept."""
 
 
 def kept_answer(request: Request | EffectsRequest) -> Trace | Effects | None:
@@ -44,7 +44,7 @@ def keep_answer(request: Request | EffectsRequest, answer: Trace | Effects) -> N
     with contextlib.suppress(OSError):
         path = _path(request)
         path.parent.mkdir(parents=True, exist_ok=True)
-        former = {*path.parent.glob(f"{NAMES[type(request)]}-*.npz")} - {path}
+        former = {*path.parent.glob(f"{name_of(request)}-*.npz")} - {path}
         temporary = path.with_suffix(f".{os.getpid()}")
         try:
             answer.save(temporary)
@@ -62,16 +62,19 @@ def shipped_path(request: Request | EffectsRequest) -> Path:
         ModelError: If there is no such model.
     """
     facts = store.read_hash(request.model), request.of_model("").to_json()
-    name = f"{NAMES[type(request)]}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}.npz"
+    name = f"{name_of(request)}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:12]}.npz"
     return app_folder() / "models" / name
+
+
+def name_of(request: Request | EffectsRequest) -> str:
+    """Return how the names of files with answers to what is asked of a model begin."""
+    return f"{NAMES[type(request)]}-{os.path.basename(request.model)}"
 
 
 def _path(request: Request | EffectsRequest) -> Path:
     """Return the file of a request to this model, as computed by this code."""
     facts = (request.to_json(), store.stamp(request.model), __version__, _code())
-    return (
-        cache_folder() / f"{NAMES[type(request)]}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.npz"
-    )
+    return cache_folder() / f"{name_of(request)}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:32]}.npz"
 
 
 @functools.cache

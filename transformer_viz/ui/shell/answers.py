@@ -22,7 +22,7 @@ from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text, show_problem
-from transformer_viz.ui.shell.server import opening_request, shared_engine
+from transformer_viz.ui.shell.server import opening_requests, shared_engine
 from transformer_viz.ui.shell.session import give_way, is_fragment_run
 from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
@@ -132,15 +132,15 @@ def cached_answer(
 ) -> Trace | HeadEffects | BeamTree | Effects:
     """Return the answer to a request, shared by all visitors; a rewritten model has another stamp.
 
-    The one with which the app opens may be that of an earlier server.
+    Those with which the app opens may be those of an earlier server.
     """
     if isinstance(request, BeamRequest):
         return shared_engine().search(request, progress=progress)
     ask: Any = shared_engine().answer
     if isinstance(request, EffectsRequest):
         ask = shared_engine().effects
-    opening = opening_request()
-    if opening is None or request not in (opening, EffectsRequest(opening)):
+    openings = opening_requests().values()
+    if request not in (*openings, *map(EffectsRequest, openings)):
         return ask(request, progress=progress)
     if kept := kept_answer(request):
         if isinstance(kept, Effects):  # whoever sees why will ask it of the next text

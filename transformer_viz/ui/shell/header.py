@@ -9,9 +9,16 @@ from streamlit.delta_generator import DeltaGenerator
 from transformer_viz import store
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.components import component
-from transformer_viz.ui.shell.language import choose_language, declare_language, escaped, read_language, t
+from transformer_viz.ui.shell.language import (
+    choose_language,
+    declare_language,
+    escaped,
+    read_language,
+    t,
+    words,
+)
 from transformer_viz.ui.shell.problems import error_text
-from transformer_viz.ui.shell.server import GOODBYE, has_window
+from transformer_viz.ui.shell.server import GOODBYE, first_model, has_window
 from transformer_viz.ui.shell.shelf import kind_of, purpose_of, shown_models
 from transformer_viz.ui.shell.streamlit_texts import translate_streamlit
 from transformer_viz.ui.shell.style import show_style
@@ -77,7 +84,7 @@ def choose_model(place: DeltaGenerator) -> store.ModelSummary | None:
     if wanted and wanted not in usable:
         st.toast(t("model.gone", name=escaped(wanted[:64])), icon=":material/search_off:")
     names = sorted(usable, key=lambda name: kind_of(usable[name]))  # those of a kind stay in order
-    from_address("model", names, names[0])
+    from_address("model", names, _opened(names))
     chosen = place.selectbox(
         t("model.label"),
         names,
@@ -86,5 +93,11 @@ def choose_model(place: DeltaGenerator) -> store.ModelSummary | None:
         persist_state="session",
         label_visibility="collapsed",
     )
-    to_address("model", "" if chosen == names[0] else chosen)
+    is_named = chosen != names[0] or words().language != "en"
+    to_address("model", chosen if is_named else "")
     return usable[chosen]
+
+
+def _opened(names):
+    """Return the model that an address without one opens: with a text, the first, which it may leave out."""
+    return names[0] if st.query_params.get("text") else first_model(names, words().language)

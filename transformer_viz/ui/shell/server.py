@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable
 from typing import Any
 
 import streamlit as st
@@ -25,8 +25,8 @@ from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_se
 from transformer_viz.ui.shell.journal import open_log
 from transformer_viz.values.request import Request
 
-FIRST_MODEL = "imdb-sentiment"
-"""Name of the model shown first, if it exists."""
+FIRST_MODELS = {"en": "imdb-sentiment", "zh": "reviews-zh"}
+"""Language -> name of the model with which the app opens, if it exists; that of English is first in lists."""
 
 HEAD_START = 3.0
 """Seconds in which the first picture has the processors to itself, if its answer is kept."""
@@ -52,17 +52,27 @@ def shared_engine() -> Engine:
 
 
 @functools.cache
-def opening_request() -> Request | None:
-    """Return the request with which the app opens, for the first example of the first model; None: none."""
-    model = _first_model()
-    examples = examples_of(model.card) if model else []
-    return Request(model.reference, examples[0]) if model and examples else None
+def opening_requests() -> dict[str, Request]:
+    """Return language -> the request with which the app opens, for the first example of its model."""
+    opened = {language: _first_model(language) for language in LANGUAGES}
+    examples = {language: examples_of(model.card) for language, model in opened.items() if model}
+    return {
+        language: Request(model.reference, examples[language][0])
+        for language, model in opened.items()
+        if model and examples[language]
+    }
 
 
-def _first_model():
-    """Return the model shown first; None: there is no usable one."""
+def first_model(names: Collection[str], language: str) -> str:
+    """Return the model with which the app opens in a language, of these names, in the order shown."""
+    return FIRST_MODELS[language] if FIRST_MODELS[language] in names else next(iter(names))
+
+
+def _first_model(language):
+    """Return the model with which the app opens; None: there is no usable one."""
     with contextlib.suppress(store.ModelError):  # the pages show this error
-        return next((model for model in sorted_models(store.list_models()) if not model.problem), None)
+        usable = {model.name: model for model in sorted_models(store.list_models()) if not model.problem}
+        return usable[first_model(usable, language)] if usable else None
     return None
 
 
@@ -73,8 +83,8 @@ def shared_trainer() -> Trainer:
 
 
 def sorted_models(models: Iterable[store.ModelSummary]) -> list[store.ModelSummary]:
-    """Return the models by name, `FIRST_MODEL` first."""
-    return sorted(models, key=lambda model: (model.name != FIRST_MODEL, model.name))
+    """Return the models by name, that with which the app opens in English first."""
+    return sorted(models, key=lambda model: (model.name != FIRST_MODELS["en"], model.name))
 
 
 def address() -> str:
@@ -96,8 +106,8 @@ async def lifespan(app: object) -> AsyncIterator[dict[str, Any]]:
     store.empty_trash()
     gc.collect()
     gc.freeze()  # before the engine exists: frozen objects are never collected
-    loop, request = asyncio.get_running_loop(), opening_request()
-    loop.call_later(HEAD_START if request and kept_answer(request) else 0, _warm)
+    loop, requests = asyncio.get_running_loop(), opening_requests().values()
+    loop.call_later(HEAD_START if any(map(kept_answer, requests)) else 0, _warm)
     if is_classroom():
         page = f"{address()}/?{TEACHER}={teacher_secret()}"
         print(Words(language_here())("teacher.address", address=page), flush=True)
@@ -141,6 +151,6 @@ def end() -> None:
 
 
 def _warm():
-    """Start the engine and load the first model in advance."""
-    if model := _first_model():
-        shared_engine().warm(model.reference)
+    """Start the engine and load the models with which the app opens, in advance."""
+    for model in dict.fromkeys(request.model for request in opening_requests().values()):
+        shared_engine().warm(model)

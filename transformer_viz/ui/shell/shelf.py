@@ -53,7 +53,7 @@ def home() -> Home:
 
 
 def shown_models() -> list[store.ModelSummary]:
-    """Return the models a visitor sees, `FIRST_MODEL` first; an own model hides one of the same name.
+    """Return the models a visitor sees, as `sorted_models` does; an own model hides one of the same name.
 
     Raises:
         ModelError: If a folder of models cannot be listed.
