@@ -93,8 +93,8 @@ def choose_model(place: DeltaGenerator) -> store.ModelSummary | None:
         persist_state="session",
         label_visibility="collapsed",
     )
-    is_named = chosen != names[0] or words().language != "en"
-    to_address("model", chosen if is_named else "")
+    is_opened = chosen == names[0] == first_model(names, words().language)
+    to_address("model", "" if is_opened else chosen)
     return usable[chosen]
 
 
