@@ -5,6 +5,8 @@ taken away.
 """
 
 import io
+from typing import NamedTuple
+from urllib.parse import urlencode
 
 import pictures
 from PIL import Image, ImageDraw
@@ -13,7 +15,23 @@ SIZE = (1200, 780)
 TYPED, STEP, RESULT = 110, 500, 2_200
 """Milliseconds that a frame stands: one of typing, one on the way, one to be read."""
 
-BEFORE = "This film was good."
+
+class Scene(NamedTuple):
+    """What is typed into the sentence of a model, and in front of what, and the head that is chosen."""
+
+    model: str
+    start: str
+    typed: str
+    rest: str
+    head: int
+
+
+SCENES = {
+    "en": Scene("imdb-sentiment", "This film was ", "not ", "good.", 11),
+    "zh": Scene("reviews-zh", "房间", "不", "干净。", 6),
+}
+"""Language -> its scene; heads are counted from 0 over all layers."""
+
 ARROW = ((0, 0), (0, 22), (5, 17), (9, 26), (13, 24), (9, 15), (16, 15))
 
 
@@ -54,31 +72,32 @@ class Film:
         )
 
 
-def film(page):
-    """Play the scene on a page that shows `BEFORE`; return its film."""
-    scene = Film(page)
-    scene.shoot(RESULT)
+def play(page, scene):
+    """Play a scene on a page that shows its sentence without what is typed; return the film."""
+    film = Film(page)
+    film.shoot(RESULT)
     box = page.locator(".st-key-sentence input")
-    scene.click(box)
+    film.click(box)
     box.press("End")
-    for _ in range(len("good.")):
+    for _ in scene.rest:
         box.press("ArrowLeft")
-    for letter in "not ":
+    for letter in scene.typed:
         box.press_sequentially(letter)
-        scene.shoot(TYPED * 2)
+        film.shoot(TYPED * 2)
     box.press("Enter")
     pictures.settled(page)
-    scene.shoot(RESULT)
-    scene.click(page.locator(".head").nth(11))
-    scene.shoot(RESULT)
-    scene.click(page.locator(".tinted [role=button]", has_text="not"))
-    scene.shoot(RESULT * 2)
-    return scene
+    film.shoot(RESULT)
+    film.click(page.locator(".head").nth(scene.head))
+    film.shoot(RESULT)
+    film.click(page.locator(".tinted [role=button]", has_text=scene.typed.strip()))
+    film.shoot(RESULT * 2)
+    return film
 
 
 def take(browser, home, language, path):
     """Film the app at an address in one language."""
-    address = f"{home}/?lang={language}&model=imdb-sentiment&text={BEFORE.replace(' ', '+')}"
-    page = pictures.opened(browser, address, *SIZE, "light")
-    film(page).save(path)
+    scene = SCENES[language]
+    query = {"lang": language, "model": scene.model, "text": scene.start + scene.rest}
+    page = pictures.opened(browser, f"{home}/?{urlencode(query)}", *SIZE, "light")
+    play(page, scene).save(path)
     page.context.close()

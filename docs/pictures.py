@@ -24,9 +24,12 @@ FOLDER = Path(__file__).parent
 LANGUAGES = ("en", "zh")
 
 GOOD, NOT_GOOD = "This film was good.", "This film was not good."
-CLEAN, NOT_CLEAN = "房间很干净，服务态度也很好。", "房间不干净，服务态度也不好。"
+CLEAN, NOT_CLEAN = "房间很干净。", "房间不干净。"
 
-SENTENCE = {"en": {"model": "imdb-sentiment", "text": NOT_GOOD}, "zh": {"model": "hotel-zh", "text": CLEAN}}
+SENTENCE = {
+    "en": {"model": "imdb-sentiment", "text": NOT_GOOD},
+    "zh": {"model": "reviews-zh", "text": NOT_CLEAN},
+}
 COMPARED = {
     "en": {
         "text": NOT_GOOD,
@@ -35,15 +38,14 @@ COMPARED = {
         "before": f'{{"model": "imdb-sentiment", "text": "{GOOD}"}}',
     },
     "zh": {
-        "model": "hotel-zh",
+        "model": "reviews-zh",
         "text": NOT_CLEAN,
-        "head": 4,
-        "before": f'{{"model": "hotel-zh", "text": "{CLEAN}"}}',
+        "before": f'{{"model": "reviews-zh", "text": "{CLEAN}"}}',
     },
 }
 TRANSLATED = {"en": {"model": "translate-en-fr"}, "zh": {"model": "translate-zh-en"}}
 WRITTEN = {"en": {"model": "reviews-next"}, "zh": {"model": "poems-zh"}}
-PADDED = {"en": {"model": "attention-only"}, "zh": {"model": "hotel-zh"}}
+PADDED = {"en": {"model": "attention-only"}, "zh": {"model": "reviews-zh"}}
 
 
 def both(**query):
