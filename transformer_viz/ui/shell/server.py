@@ -152,5 +152,6 @@ def end() -> None:
 
 def _warm():
     """Start the engine and load the models with which the app opens, in advance."""
-    for model in dict.fromkeys(request.model for request in opening_requests().values()):
-        shared_engine().warm(model)
+    opened = filter(None, map(_first_model, LANGUAGES))
+    for reference in dict.fromkeys(model.reference for model in opened):
+        shared_engine().warm(reference)
