@@ -7,6 +7,9 @@ from playwright.sync_api import expect
 from processes import long_work_suspended
 from small_models import write_endless
 
+SLOW = 'model=endless&changes={"ablate":[["encoder",0,0]]}'
+"""Under changes every token takes a pass over all before it: the work outlasts the opening of a page."""
+
 PROMPT = 20_000
 """Milliseconds that a page may take on a busy machine; a child is waited for three times as long."""
 
@@ -31,7 +34,7 @@ def visitor(new_visitor, app):
 
 
 def test_writing_shows_its_progress_can_be_stopped_and_started_again(visitor, app):
-    page = visitor("model=endless")
+    page = visitor(SLOW)
     page.get_by_text("tokens so far").wait_for()
     with long_work_suspended(app[0].pid):
         page.locator("[class*=st-key-give-up] button:visible").click()
@@ -42,7 +45,7 @@ def test_writing_shows_its_progress_can_be_stopped_and_started_again(visitor, ap
 
 
 def test_the_empty_frame_is_on_a_page_just_opened_alone_and_work_stops_there_and_later(visitor, app):
-    page, frame = visitor("model=endless&text=A%20frame"), "[data-testid=stSkeletonElement]"
+    page, frame = visitor(f"{SLOW}&text=A%20frame"), "[data-testid=stSkeletonElement]"
     page.get_by_text("tokens so far").wait_for()
     expect(page.locator(frame)).to_be_visible()
     with long_work_suspended(app[0].pid):
@@ -63,8 +66,7 @@ def test_another_visitor_sees_attention_while_models_write_without_end(visitor, 
     page = visitor("model=small&text=A%20dull%20film.")
     page.locator(".table summary").click()
     expect(page.locator(".table tbody th")).to_have_text(["a", "dull", "film", "."])
-    slow = 'changes={"ablate":[["encoder",0,0]]}'  # under changes every token takes a pass over all before it
-    rude = [visitor(f"model=endless&text=Film%20{number}&{slow}") for number in range(4)]
+    rude = [visitor(f"{SLOW}&text=Film%20{number}") for number in range(4)]
     rude[-1].get_by_text("tokens so far").wait_for(timeout=180_000)  # three others are before it
     with long_work_suspended(app[0].pid):
         page.get_by_label("Sentence").fill("A clever plot.")
@@ -74,7 +76,7 @@ def test_another_visitor_sees_attention_while_models_write_without_end(visitor, 
 
 
 def test_another_sentence_takes_the_place_of_one_that_is_being_answered(visitor, app):
-    page = visitor("model=endless&text=A%20film%20again")
+    page = visitor(f"{SLOW}&text=A%20film%20again")
     page.get_by_text("tokens so far").wait_for()
     with long_work_suspended(app[0].pid):
         page.get_by_label("Sentence").fill("")
