@@ -1,5 +1,6 @@
 """The answer that the app opens with, kept from one server to the next."""
 
+import contextlib
 import dataclasses
 
 import numpy as np
@@ -13,6 +14,7 @@ from transformer_viz.language import LANGUAGES
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.service import opening
+from transformer_viz.service.engine import Engine
 from transformer_viz.store.places import cache_folder
 from transformer_viz.ui.shell.server import opening_requests
 from transformer_viz.values.request import Request
@@ -114,11 +116,17 @@ def test_the_shipped_effects_are_those_of_the_shipped_model(monkeypatch, languag
     monkeypatch.delenv("TRANSFORMER_VIZ_MODELS", raising=False)
     why = EffectsRequest(opening_requests.__wrapped__()[language])
     assert opening.shipped_path(why).exists(), "write it anew: python models/keep_opening.py"
-    kept, computed = opening.kept_answer(why), effects(load(why.model), why.request.text)
+    kept = opening.kept_answer(why)
+    with contextlib.closing(Engine()) as engine:  # which measures heads, too, where the answer is saturated
+        computed = engine.effects(why)
     assert (kept.answer, kept.labels, kept.tokens) == (computed.answer, computed.labels, computed.tokens)
     assert_allclose(kept.cells["encoder"], computed.cells["encoder"], atol=1e-4)
     assert kept.words["word"].tolist() == computed.words["word"].tolist()
     assert_allclose(kept.words["value"], computed.words["value"], atol=1e-3)
+    measured = [each.ablated or {} for each in (kept, computed)]
+    assert measured[0].keys() == measured[1].keys()
+    for kind, heads in measured[0].items():
+        assert_allclose(heads, measured[1][kind], atol=1e-3)
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 no zip"])
