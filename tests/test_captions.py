@@ -239,7 +239,7 @@ PETS = {"words:pets": np.isin(TOKENS, ["cat", "dog"]), "words:cars": np.zeros(SI
 def test_of_words_read_more_than_evenly_the_ratio_is_said_with_the_ratio_here():
     weights = np.tile([0.1, 0.3, 0.1, 0.1, 0.3, 0.1], (SIZE, 1))
     assert said(weights, reads("pets"), typical=PETS) == (
-        "Looks for words typical of “pets” texts: about 6 times as much as evenly (here 1.8 times)."
+        "Looks for words typical of “pets” texts: they get about 6 times an even share (here 1.8 times)."
     )
     assert said(weights, reads("pets"), "zh", typical=PETS) == (
         "专找“pets”文本里常见的词：关注度约为平均分配的 6 倍（本例 1.8 倍）。"
@@ -248,11 +248,20 @@ def test_of_words_read_more_than_evenly_the_ratio_is_said_with_the_ratio_here():
 
 def test_of_several_labels_each_has_a_sentence_and_a_text_without_such_words_is_said_to_have_none():
     assert said(EVEN, reads("pets", "cars"), typical=PETS) == (
-        "Looks for words typical of “pets” texts: about 6 times as much as evenly (here 1.0 times). "
-        "Also for those typical of “cars” texts: about 6 times (none here)."
+        "Looks for words typical of “pets” texts: they get about 6 times an even share (here 1.0 times). "
+        "Those typical of “cars” texts get about 6 times (none here)."
     )
     chinese = said(EVEN, reads("pets", "cars"), "zh", typical=PETS)
     assert chinese.endswith("也找“cars”文本里常见的词：约 6 倍（本例没有这类词）。")
+
+
+def test_what_a_head_does_in_a_text_without_the_words_it_reads_is_said_first():
+    weights, cars = half(KEYS[[0] * SIZE]), {"words:cars": np.zeros(SIZE, bool)}
+    here = "Here “the”, “cat”, “and” and 3 more attend to “the” (58%). "
+    assert said(weights, reads("cars"), typical=cars) == (
+        here + "Looks for words typical of “cars” texts: they get about 6 times an even share (none here)."
+    )
+    assert not said(half(KEYS[[1] * SIZE]), reads("pets"), typical=PETS).startswith("Here")
 
 
 def test_at_most_three_labels_are_said():

@@ -17,7 +17,7 @@ from transformer_viz.language import Words, joined
 from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.text.unicode import visible
 from transformer_viz.values.kind_roles import UsualRole
-from transformer_viz.values.patterns import MIN_SHARE, NEARBY, ROLES, WORDS, possible_patterns
+from transformer_viz.values.patterns import MIN_RATIO, MIN_SHARE, NEARBY, ROLES, WORDS, possible_patterns
 from transformer_viz.values.special import EDGES
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
@@ -327,18 +327,7 @@ def usual_text(
     if role.name == "mixed":
         return words("usual.mixed", counted=counted)
     if role.name == "words":
-        read = role.words[:LABELS_SAID]
-        return joined(
-            *(
-                words(
-                    "usual.words" if each == read[0] else "usual.words_also",
-                    label=each.label,
-                    ratio=_times(each.ratio),
-                    here=_ratio_here(words, heads.ratio(layer, head, each.label)),
-                )
-                for each in read
-            )
-        )
+        return _words_text(words, role, heads, layer, head)
     here = heads.share(layer, head, role.name)
     if role.name == "token":
         if np.isnan(here):
@@ -353,6 +342,19 @@ def usual_text(
     seen = words("usual.here_even" if role.name == "even" else "usual.here", percent=f"{here:.0%}")
     start = words("usual.attends", what=said) if is_place else said
     return start + often + (words("usual.nowhere") if np.isnan(here) else seen)
+
+
+def _words_text(words, role, heads, layer, head):
+    """Return which labels' words a head usually reads; first what it does here, if it reads none of them."""
+    read = role.words[:LABELS_SAID]
+    here = [heads.ratio(layer, head, each.label) for each in read]
+    is_usual = any(ratio >= MIN_RATIO for ratio in here)
+    gathered = None if is_usual else heads.gathered(layer, head)
+    said = [] if gathered is None else [gathered_text(words, gathered)]
+    for each, ratio in zip(read, here, strict=True):
+        facts = {"label": each.label, "ratio": _times(each.ratio), "here": _ratio_here(words, ratio)}
+        said.append(words("usual.words" if each == read[0] else "usual.words_also", **facts))
+    return joined(*said)
 
 
 def gathered_text(words: Words, gathered: Gathered) -> str:
