@@ -2,16 +2,18 @@
 
     python models/negate_chinese.py REVIEWS OUT [--count N] [--seed N]
 
-REVIEWS are labelled reviews, 1 = praise, 0 = blame. The words are adjectives of one or two characters, told
+REVIEWS are labelled reviews, 1 = praise, 0 = blame. Most words are adjectives of one or two characters, told
 by what they follow (很, 非常, ...) and stand before, and in reviews of one label at least four times as often
-as in those of the other. A plain sentence has the label of its word, a negated one the other, one that is
-negated twice that of its word again. In reviews 不 stands mostly in blame, whatever it negates.
+as in those of the other; the others are nouns, verbs and feelings from a list. A plain sentence has the label
+of its word, a negated one the other, one that is negated twice that of its word again. In reviews 不 stands
+mostly in blame, whatever it negates.
 """
 
 import argparse
 import re
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,21 +41,74 @@ SUBJECTS = (
 )
 ENDS = ("。", "！", "，", "")
 
-PLAIN = (
-    "{subject}{word}",
-    "{subject}很{word}",
-    "{subject}非常{word}",
-    "{subject}真的{word}",
-    "觉得{subject}{word}",
+
+class Kind(NamedTuple):
+    """A kind of words, and the sentences that are made with them.
+
+    Attributes:
+        share: Share of the sentences.
+        plain: Sentences that say the word of the subject.
+        negated: Those that deny it.
+        twice: Those that deny that they deny it.
+        praise: Words of praise; with `blame` empty, the adjectives of the reviews.
+        blame: Words of blame.
+    """
+
+    share: float
+    plain: tuple[str, ...]
+    negated: tuple[str, ...]
+    twice: tuple[str, ...]
+    praise: tuple[str, ...] = ()
+    blame: tuple[str, ...] = ()
+
+
+KINDS = (
+    Kind(
+        0.6,
+        ("{0}{1}", "{0}很{1}", "{0}非常{1}", "{0}真的{1}", "觉得{0}{1}"),
+        (
+            *("{0}不{1}", "{0}并不{1}", "{0}一点也不{1}", "{0}一点都不{1}", "{0}不太{1}", "{0}根本不{1}"),
+            *("{0}也不{1}", "不觉得{0}{1}", "{0}不是很{1}", "不能说{0}{1}", "没有人觉得{0}{1}"),
+        ),
+        (
+            *(
+                "{0}没有不{1}的地方",
+                "{0}没有不{1}的",
+                "{0}没有哪里不{1}",
+                "{0}并非不{1}",
+                "{0}没有什么不{1}的",
+            ),
+            *("{0}从来没有不{1}过", "{0}不是不{1}", "不能说{0}不{1}", "没有人觉得{0}不{1}"),
+        ),
+    ),
+    Kind(
+        0.2,
+        ("{0}有{1}", "{0}有很多{1}", "{0}真的有{1}"),
+        ("{0}没有{1}", "{0}没有任何{1}", "{0}没什么{1}", "{0}一点{1}都没有", "{0}毫无{1}"),
+        ("{0}不是没有{1}", "不能说{0}没有{1}", "{0}并非没有{1}"),
+        ("特色", "礼貌", "质感", "耐心", "保障", "优惠", "香味", "信号", "惊喜", "热水", "档次", "品味"),
+        ("噪音", "划痕", "灰尘", "霉味", "毛病", "瑕疵", "虫子", "污渍", "裂缝", "色差", "烟味", "问题"),
+    ),
+    Kind(
+        0.1,
+        ("{0}{1}了", "{0}都{1}了", "{0}已经{1}了"),
+        ("{0}没有{1}", "{0}没{1}", "{0}一点也没{1}", "{0}从来没有{1}过"),
+        ("{0}不是没{1}", "{0}没有哪次没{1}"),
+        ("改进", "降价", "升级", "提高"),
+        ("坏", "烂", "漏", "碎", "发霉", "变形", "掉漆", "死机", "受潮", "融化"),
+    ),
+    Kind(
+        0.1,
+        ("{0}让人{1}", "{0}令人{1}", "{0}真让人{1}"),
+        ("{0}没有让人{1}", "{0}不会让人{1}", "{0}并不让人{1}"),
+        ("{0}没有不让人{1}的", "{0}不是不让人{1}"),
+        ("愉快", "放心", "感动", "开心", "安心", "踏实", "轻松", "温暖"),
+        ("气愤", "恶心", "无语", "难受", "生气", "头疼", "心烦", "讨厌"),
+    ),
 )
-NEGATED = (
-    *("{subject}不{word}", "{subject}并不{word}", "{subject}一点也不{word}", "{subject}一点都不{word}"),
-    *("{subject}不太{word}", "{subject}根本不{word}", "{subject}也不{word}", "不觉得{subject}{word}"),
-)
-TWICE = (
-    *("{subject}没有不{word}的地方", "{subject}没有不{word}的", "{subject}没有哪里不{word}"),
-    *("{subject}并非不{word}", "{subject}没有什么不{word}的", "{subject}从来没有不{word}过"),
-)
+"""Adjectives, then what a thing has, what has happened to it, and what one feels. Of the last three, no word
+stands in `MEASURED`.
+"""
 
 
 def judging_words(reviews: pd.DataFrame) -> pd.Series:
@@ -77,21 +132,21 @@ def judgements(words: pd.Series, count: int, rng: np.random.Generator) -> pd.Dat
     """Return columns text and label: of five sentences two are plain, two negated, and one is negated twice.
 
     Args:
-        words: Label of each adjective, by the word; there are two labels.
-        count: Number of rows.
+        words: Label of each adjective, by the word; of the two labels, the greater one is praise.
+        count: Number of rows, before those that repeat one or are measured on are left out.
         rng: `numpy.random.Generator`.
     """
-    other = dict(zip(sorted(set(words)), sorted(set(words), reverse=True), strict=True))
-    by_label = {label: words.index[words == label] for label in other}
+    blame, praise = sorted(set(words))
+    other = {blame: praise, praise: blame}
+    adjectives = {label: words.index[words == label] for label in other}
     rows: list[tuple[str, object]] = []
     for number in range(count):
-        label = list(other)[number % 2]
-        word = str(rng.choice(by_label[label]))
-        frames, turned = ((PLAIN, False), (NEGATED, True), (PLAIN, False), (NEGATED, True), (TWICE, False))[
-            number % 5
-        ]
-        text = str(rng.choice(frames)).format(subject=rng.choice(SUBJECTS), word=word) + str(rng.choice(ENDS))
-        rows.append((text, other[label] if turned else label))
+        kind = KINDS[rng.choice(len(KINDS), p=[each.share for each in KINDS])]
+        label = (blame, praise)[number % 2]
+        word = str(rng.choice({blame: kind.blame, praise: kind.praise}[label] or adjectives[label]))
+        frames = (kind.plain, kind.negated, kind.plain, kind.negated, kind.twice)[number % 5]
+        text = str(rng.choice(frames)).format(rng.choice(SUBJECTS), word) + str(rng.choice(ENDS))
+        rows.append((text, other[label] if frames is kind.negated else label))
     found = pd.DataFrame(rows, columns=pd.Index(["text", "label"])).drop_duplicates("text")
     return found[~found["text"].str.strip("。！，").isin(MEASURED)]
 
@@ -103,7 +158,7 @@ def main() -> None:
     )
     parser.add_argument("reviews", type=Path, help="labelled reviews")
     parser.add_argument("out", type=Path, help="the file of labelled texts to write")
-    parser.add_argument("--count", type=int, default=9_000, help="number of sentences (default 9000)")
+    parser.add_argument("--count", type=int, default=12_000, help="number of sentences (default 12000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the choice")
     arguments = parser.parse_args()
     words = judging_words(read_labelled(arguments.reviews))

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -186,9 +187,27 @@ def test_a_chinese_sentence_that_is_negated_twice_has_the_label_of_its_word():
     rows = pd.DataFrame([*reviews.items()] * 15, columns=["text", "label"])
     words = negate_chinese.judging_words(rows)
     assert words.to_dict() == {"脏": 0, "干净": 1, "好看": 1}
-    found = negate_chinese.judgements(words, 500, np.random.default_rng(0))
-    for text, label in zip(found["text"], found["label"], strict=True):
-        [word] = [each for each in words.index if each in text]
-        nots = sum(text.count(each) for each in ("不", "没有", "并非"))
-        assert label == words[word] ^ (nots % 2)
+    labels: dict[str, set[int]] = {}
+    for kind in negate_chinese.KINDS:
+        own = (
+            words.to_dict()
+            if not kind.blame
+            else dict.fromkeys(kind.praise, 1) | dict.fromkeys(kind.blame, 0)
+        )
+        for frames, turned in ((kind.plain, 0), (kind.negated, 1), (kind.twice, 0)):
+            for frame, subject, (word, label) in product(frames, negate_chinese.SUBJECTS, own.items()):
+                labels.setdefault(frame.format(subject, word), set()).add(label ^ turned)
+    assert {len(each) for each in labels.values()} == {1}
+    found = negate_chinese.judgements(words, 900, np.random.default_rng(0))
+    assert [{label} for label in found["label"]] == [labels[text.strip("。！，")] for text in found["text"]]
+    assert found["label"].mean() == pytest.approx(0.5, abs=0.05)
+
+
+def test_no_made_sentence_is_measured_on():
+    listed = [word for kind in negate_chinese.KINDS for word in (*kind.praise, *kind.blame)]
+    measured = " ".join(negate_chinese.MEASURED)
+    assert not [word for word in listed if word in measured]
+    words = pd.Series({"脏": 0, "难闻": 0, "干净": 1, "新鲜": 1})
+    found = negate_chinese.judgements(words, 9000, np.random.default_rng(0))
+    assert len(found) > 5000
     assert not set(found["text"].str.strip("。！，")) & negate_chinese.MEASURED
