@@ -10,6 +10,7 @@ import numpy as np
 from playwright.sync_api import expect
 
 from transformer_viz.pictures import views
+from transformer_viz.pictures.theme import GAP
 
 SVG = "{http://www.w3.org/2000/svg}"
 FOUR_DIGITS = Context(prec=4, rounding=ROUND_HALF_UP)
@@ -228,16 +229,21 @@ def thumbnails(page):
     return [(x + width / 2, y + height / 2) for x, y, width, height in dict.fromkeys(boxes)]
 
 
+def drawn_cells(page):
+    """Return the rectangles of `filled` that are no ground of masked cells."""
+    return [each for each in filled(drawing(page)) if each[4] not in GAP.values()]
+
+
 def middles(page, allowed):
     """Return (query, key) -> the middle of its cell on the canvas, for cells that are no gaps."""
-    cells = filled(drawing(page))[: allowed.sum()]
+    cells = drawn_cells(page)[: allowed.sum()]
     places = [(x + width / 2, y + height / 2) for x, y, width, height, _ in cells]
     return dict(zip(map(tuple, np.argwhere(allowed)), places, strict=True))
 
 
 def corners(page, allowed):
     """Return (query, key) -> a place in the corner of its cell, where nothing is written, as in `middles`."""
-    cells = filled(drawing(page))[: allowed.sum()]
+    cells = drawn_cells(page)[: allowed.sum()]
     places = [(x + 3, y + 3) for x, y, *_ in cells]
     return dict(zip(map(tuple, np.argwhere(allowed)), places, strict=True))
 

@@ -43,7 +43,7 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
 from transformer_viz.pictures import views
-from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, SEQUENTIAL
+from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, GAP, SEQUENTIAL
 from transformer_viz.values.tensors import weights_only
 from transformer_viz.values.trace import Trace
 
@@ -85,7 +85,7 @@ def test_a_masked_cell_is_a_gap_and_says_so(show, masked):
     places = middles(page, np.ones((7, 7), bool))  # scores are there for every pair
     pick(page, "Values", "weights")
     for query, key in np.argwhere(~masked.values.attention_mask[0]):
-        assert pixel(page, "matrix", places[query, key])[3] == 0
+        assert_allclose(pixel(page, "matrix", places[query, key]), [*bytes.fromhex(GAP["light"][1:]), 255])
         point(page, "matrix", places[query, key])
         expect(page.locator(".tip")).to_have_text(f"“{TOKENS[query]}” may not attend to “{TOKENS[key]}”.")
 

@@ -41,7 +41,7 @@ class LessonView(NamedTuple):
     """Where the views open in a lesson.
 
     Attributes:
-        name: Name of the lesson.
+        name: Name of what the views open on once: the lesson, or its answer.
         question: Its question, in place of what its head does, which is not told yet.
         kind: Kind of attention.
         layer: Layer, 0-based.
@@ -63,13 +63,14 @@ class LessonView(NamedTuple):
         return {name: getattr(self, name) for name in ("name", "kind", "layer", "head", "view")}
 
 
-def view_of(lesson: Lesson, trace: Trace, *, covers: bool) -> LessonView:
+def view_of(lesson: Lesson, trace: Trace, *, covers: bool, answer: int | None = None) -> LessonView:
     """Return where the views open.
 
     Args:
         lesson: The lesson.
         trace: What they show.
         covers: Whether the row that is asked for is not shown.
+        answer: Number of the head that is the answer, on which they open again; None: they stay where they are.
 
     Raises:
         Problem: If the model has no such head or token.
@@ -77,8 +78,8 @@ def view_of(lesson: Lesson, trace: Trace, *, covers: bool) -> LessonView:
     head_weights(lesson, trace)
     row = row_of(lesson, trace) if covers and lesson.predict and lesson.predict.ask == KEY else None
     kind = lesson.kind_among(trace.kinds())
-    place = (kind, lesson.layer - 1, lesson.head - 1, lesson.view or "all")
-    return LessonView(lesson.name, lesson.question, *place, row)
+    name, head = (lesson.name, lesson.head - 1) if answer is None else (f"{lesson.name} {answer}", answer)
+    return LessonView(name, lesson.question, kind, lesson.layer - 1, head, lesson.view or "all", row)
 
 
 def choices_of(words: Words, lesson: Lesson, trace: Trace) -> Choices:
@@ -130,12 +131,22 @@ def truth_of(lesson: Lesson, model: str, answer: Answer) -> tuple[str, float | N
         row = head_weights(lesson, trace)[row_of(lesson, trace)]
         return str(int(row.argmax())), float(row.max())
     if lesson.predict.ask == HEAD:
-        lost = _lost(lesson, trace, answer(lesson.effects_request(model)))
+        lost = losses_of(lesson, model, answer)
         return str(int(lost.argmax())), float(lost.max())
     after: Trace = answer(lesson.request(model, AFTER))
     if after.probs.ndim == 1:
         return str(int(after.probs.argmax())), float(after.probs.max())
     return (SAME if answer_text(after) == answer_text(trace) else OTHER), None
+
+
+def losses_of(lesson: Lesson, model: str, answer: Answer) -> np.ndarray:
+    """Return how much log-odds the answer in A loses without each head of the lesson's layer: float (head,).
+
+    Arguments and errors are those of `truth_of`.
+    """
+    trace: Trace = answer(lesson.request(model))
+    head_weights(lesson, trace)
+    return answer(lesson.effects_request(model)).log_odds[lesson.kind_among(trace.kinds())][lesson.layer - 1]
 
 
 def row_of(lesson: Lesson, trace: Trace, query: str | None = None) -> int:
@@ -181,18 +192,12 @@ def _holds(claim, lesson, model, answer):
             moved = compare(trace, answer(lesson.request(model, AFTER))).moved
             found = moved[lesson.kind_among(moved)][lesson.layer - 1, lesson.head - 1]
         case "effect":
-            found = _lost(lesson, trace, answer(lesson.effects_request(model)))[claim.head - 1]
+            found = losses_of(lesson, model, answer)[claim.head - 1]
         case _:
             texts = (answer_text(answer(lesson.request(model, run))) for run in (BEFORE, AFTER))
             return (len(set(texts)) > 1) == claim.differs
     is_enough = claim.least is None or found >= claim.least - WEIGHT_ERROR
     return bool(is_enough and (claim.most is None or found <= claim.most + WEIGHT_ERROR))
-
-
-def _lost(lesson, trace, effects):
-    """Return how much log-odds the answer loses without each head of the lesson's layer."""
-    head_weights(lesson, trace)
-    return effects.log_odds[lesson.kind_among(trace.kinds())][lesson.layer - 1]
 
 
 def _place(lesson, name, labels):

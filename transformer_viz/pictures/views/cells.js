@@ -174,4 +174,10 @@ export function drawScale(pen, { scene, at, theme, scale }) {
     pen.textAlign = share === 0 ? "left" : share === 1 ? "right" : "center";
     pen.fillText(tick, at.left + share * at.across, top + 17);
   });
+  if (!scene.masked || !scene.back) return;
+  const beside = at.left + pen.measureText(ticks[0]).width + 14;
+  pen.textAlign = "left";
+  pen.fillText(scene.masked, beside + 14, top + 17);
+  pen.fillStyle = scene.back;
+  pen.fillRect(beside, top + 12, 10, 10);
 }

@@ -24,7 +24,7 @@ const MARGINS = 2; // rows that the labels of the columns and the scale take
  * @param {Value} [value] What it shows.
  * @returns {Scene}
  */
-export function sceneOf(selection, words, { ramps }, tall, value = selection.value()) {
+export function sceneOf(selection, words, { ramps, gap }, tall, value = selection.value()) {
   const { attention, state } = selection;
   const { data, largest, signed } = attention.field(state.layer, state.head, value);
   const isWeight = (value === "weights" || value === "before") && !attention.areNumbers;
@@ -44,6 +44,8 @@ export function sceneOf(selection, words, { ramps }, tall, value = selection.val
     columnTitle: words.key,
     values: data,
     scale: { ramp: signed ? diverging : ramps.sequential, limit, signed, ticks },
+    back: attention.hasMasked(state.layer, state.head) || attention.areNumbers ? gap : undefined,
+    masked: !signed && attention.hasMasked(state.layer, state.head) ? words.masked : undefined,
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,

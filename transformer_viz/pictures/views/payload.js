@@ -276,6 +276,7 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
   const rows = Array.from({ length: masks * queries }, (_, row) => mask.subarray(row * keys, (row + 1) * keys));
   const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
   const countsOf = (/** @type {number} */ number) => counts.slice(number * queries, (number + 1) * queries);
+  const hasMasked = (/** @type {number} */ layer, /** @type {number} */ head) => countsOf(maskOf(layer, head)).some((count) => count < keys);
   const widest = Array.from({ length: masks }, (_, number) => Math.max(...countsOf(number)));
 
   const isAlone = Array.from({ length: queries }, (_, query) => rowPlaces?.[query].some((place) => place < 0) ?? false);
@@ -339,6 +340,9 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
 
     /** Whether a query may attend to a key. */
     allowed,
+
+    /** Whether a head may not attend to some key. */
+    hasMasked,
 
     /**
      * Return the number of keys that the query with the most of them may attend to.

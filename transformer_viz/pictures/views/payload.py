@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, EFFECTS, HEADS, SEQUENTIAL, TEXT
+from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, EFFECTS, GAP, HEADS, SEQUENTIAL, TEXT
 from transformer_viz.text.unicode import visible
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
@@ -20,7 +20,7 @@ LARGEST = np.finfo(np.float16).max
 
 THEMES = {
     theme: {"sequential": SEQUENTIAL[theme], "diverging": DIVERGING[theme], "effects": EFFECTS[theme]}
-    | {"heads": HEADS[theme], "text": TEXT[theme], "background": BACKGROUND[theme]}
+    | {"heads": HEADS[theme], "gap": GAP[theme], "text": TEXT[theme], "background": BACKGROUND[theme]}
     for theme in SEQUENTIAL
 }
 """Theme -> its colour scales."""

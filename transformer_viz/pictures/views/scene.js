@@ -17,6 +17,7 @@
  * @property {Scale} scale
  * @property {Sums | null} [sums] Bars beside the rows.
  * @property {string} [back] Colour of a gap; none: transparent.
+ * @property {string} [masked] What gaps are called beside the scale.
  * @property {Fit} fit
  * @property {boolean} [lines] Whether lines separate even the smallest cells.
  * @property {number} pixels Font size.

@@ -17,8 +17,8 @@ import { contextOf } from "./pen.js";
  */
 
 /**
- * @typedef {{sequential: Stop[], diverging: Stop[], effects: Stop[], heads: string[], text: string, background: string}} Palette The colours of
- *   one theme, from Python.
+ * @typedef {{sequential: Stop[], diverging: Stop[], effects: Stop[], heads: string[], gap: string, text: string, background: string}} Palette The
+ *   colours of one theme, from Python.
  */
 
 /**
@@ -29,6 +29,7 @@ import { contextOf } from "./pen.js";
  * @property {{sequential: Uint32Array, diverging: Uint32Array, effects: Uint32Array}} ramps `effects`: from what
  *   speaks against an answer to what speaks for it.
  * @property {string[]} heads Colours of the heads, repeated as often as needed.
+ * @property {string} gap Colour of masked cells.
  */
 
 /** The theme around an element: `read` is called once before each draw, as a style lookup is slow. */
@@ -104,9 +105,9 @@ export function looks(palettes) {
   /** @type {Record<string, Look["ramps"]>} */
   const ramps = {};
   return (theme) => {
-    const { sequential, diverging, effects, heads } = palettes[theme.name];
+    const { sequential, diverging, effects, heads, gap } = palettes[theme.name];
     ramps[theme.name] ??= { sequential: ramp(sequential), diverging: ramp(diverging), effects: ramp(effects) };
-    return { theme, ramps: ramps[theme.name], heads };
+    return { theme, ramps: ramps[theme.name], heads, gap };
   };
 }
 

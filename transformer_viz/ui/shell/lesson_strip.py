@@ -12,6 +12,7 @@ from transformer_viz.pictures.lessons import (
     LessonView,
     broken_claims,
     choices_of,
+    losses_of,
     trainings_of,
     truth_of,
     view_of,
@@ -48,9 +49,19 @@ def lesson_view(lesson: Lesson, trace: Trace, request: Request) -> LessonView | 
         return None
     covers = request == lesson.request(model.reference) and not _is_revealed(lesson)
     try:
-        return view_of(lesson, trace, covers=covers)
+        return view_of(lesson, trace, covers=covers, answer=_head_to_show(lesson, model.reference))
     except Problem:  # the strip says so
         return None
+
+
+def _head_to_show(lesson, model):
+    """Return the head that a revealed lesson is about: that of its answer, or its own in the comparison."""
+    if not _is_revealed(lesson):
+        return None
+    if lesson.predict and lesson.predict.ask == HEAD:
+        head, _ = truth_of(lesson, model, _found)
+        return int(head)
+    return lesson.head - 1 if lesson.compares else None
 
 
 @contextlib.contextmanager
@@ -166,6 +177,9 @@ def _show_truth(lesson, model, labels):
             st.markdown(t("lesson.right", truth=truth))
         else:
             st.markdown(t("lesson.wrong", guess=escaped(labels[guess]), truth=whose))
+    if lesson.predict.ask == HEAD:
+        lost = losses_of(lesson, model, _found)
+        st.caption(t("lesson.losses", losses=" · ".join(f"{each:.2f}".replace("-", "−") for each in lost)))
     if trained:
         st.caption(_scores_text(trained, labels.values()))
     if broken_claims(lesson, model, _found):
