@@ -33,6 +33,8 @@ PHRASES="SST-2, Socher et al., EMNLP 2013: 67,349 phrases from film reviews"
 IMDB_TERMS="The publisher (Stanford AI Lab) states no licence and asks to cite the paper; the texts belong to their authors and are not included"
 TATOEBA_TERMS="CC BY 2.0 FR. Sentences from tatoeba.org, pairs by www.manythings.org/anki"
 MADE="None needed: made by a program"
+STEPS=.cache/steps
+mkdir -p "$STEPS"
 
 # The shelf holds the matrices of these three in eight bits: store.write_model(..., dtype="int8").
 train_block() { # name, then more arguments of `train`
@@ -73,17 +75,20 @@ train_pairs() { # name, the language whose sentences are apart, then more argume
     pairs=$1
     apart=$2
     shift 2
-    train "$pairs" --preset vaswani-tiny --data "$DATA/tatoeba/eng-cmn.csv.gz" --tokens bpe --keep-case \
+    train "$pairs" --preset vaswani-tiny --data "$DATA/tatoeba/eng-cmn.csv.gz" --keep-case \
         --set d_model=128 ffn_dim=512 num_heads=8 vocab_size=4000 target_vocab_size=4000 tie_embeddings=false \
         norm=pre final_norm=true max_len=48 dropout=0.15 embedding_dropout=0.15 --epochs 16 --batch-size 64 \
         --learning-rate 0.002 --beta-2 0.98 --average 0.998 --label-smoothing 0.1 --validation 0.03 --test-share 0.05 \
         --source "Tatoeba English-Chinese sentence pairs, 29,055 rows, simplified; split by $apart sentence" \
         --licence "$TATOEBA_TERMS; converted to simplified characters by an earlier redistributor" "$@"
 }
-train_pairs translate-en-zh English --purpose "en=English → Chinese" "zh=英语 → 中文" \
+train_pairs translate-en-zh English --tokens bpe --target-tokens characters --purpose "en=English → Chinese" "zh=英语 → 中文" \
     --examples "I don't want to go to school today." "I love you." "Where is the station?" "He is older than me."
-# The shelf holds its matrices in eight bits, too.
-train_pairs translate-zh-en Chinese --columns text=target target=source \
+if makes translate-zh-en; then
+    "$PYTHON" models/drop_stops.py "$DATA/tatoeba/eng-cmn.csv.gz" "$STEPS/no-stops.csv.gz"
+fi
+train_pairs translate-zh-en Chinese --tokens characters --target-tokens bpe --columns text=target target=source \
+    --train-only "$STEPS/no-stops.csv.gz" \
     --purpose "en=Chinese → English" "zh=中文 → 英语" \
     --examples "我今天不想去学校。" "这是我买的书。" "我爱你。" "车站在哪里？" \
     --limits "en=The test sentences come from the same collection as those of the training, and 116 of their 1,472 translations also occur there. All sentences are short everyday ones." \
@@ -103,7 +108,6 @@ train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticor
 # [MASK], which also reads those after it; and a classifier, which also reads short sentences made by a program, most of
 # them negated. The shipped models' first step was stopped after three of the five epochs that its schedule is for. The
 # reviews of books and milk, and a tenth of those of hotels, take no part in any of them.
-STEPS=.cache/steps
 CHINESE="ChnSentiCorp hotel reviews, Tan Songbo, but a tenth, and online reviews of hotels, tablets, fruit, shampoo and \
 computers from github.com/SophonPlus/ChineseNlpCorpus: 45,354 reviews"
 CHINESE_TERMS="None stated; compiled from web shops and Ctrip for research; the texts are not included"
@@ -155,7 +159,6 @@ HTML line breaks read as white space"
 # on a GPU, but for the last step of imdb-sentiment; reviews-masked from an earlier reviews-next, without same-token heads
 # (docs/en/measured.md). The test figures of reviews-next and reviews-masked are those of the first 2,500 test reviews.
 if makes reviews-next; then
-    mkdir -p "$STEPS"
     "$PYTHON" models/repeat_words.py "$DATA/imdb/train.csv.gz" "$STEPS/repeats.csv.gz"
 fi
 train reviews-next --preset gpt-mini --data "$DATA/imdb/train.csv.gz" "$DATA/imdb/unlabelled.csv.gz" \
@@ -191,7 +194,6 @@ SENTIMENT="--batch-size 32 --learning-rate 0.0002 --weight-decay 0.05 --clip-nor
 --set max_len=512 truncation=middle pooling=mean embedding_dropout=0.1"
 LABELLED="$DATA/imdb/train.csv.gz $DATA/sst2/train.csv.gz"
 if makes imdb-sentiment; then
-    mkdir -p "$STEPS"
     # shellcheck disable=SC2086
     "$PYTHON" -m transformer_viz train --out "$STEPS/imdb-labelled" --overwrite --from models/reviews-masked \
         --data $LABELLED --epochs 3 $SENTIMENT dropout=0.2

@@ -14,7 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, array, figures, shown
 
 from transformer_viz import store
-from transformer_viz.analysis import in_original_order, position_table, shuffled_order
+from transformer_viz.analysis import in_original_order, position_table, shuffled_order, sinusoidal_rates
+from transformer_viz.ui.pages.positions.kinds import tables_of_kinds
 from transformer_viz.ui.pages.positions.wording import difference_text
 from transformer_viz.values.request import Request
 
@@ -284,12 +285,29 @@ def test_the_error_of_the_rotation_is_rounding():
 def test_a_learned_table_stands_among_the_kinds_and_one_hot_ends_where_its_dimensions_do():
     app = open_page(model="small", view="kinds", width="16", length="20")
     titles = [note["text"] for note in figures(app)[0]["layout"]["annotations"]]
-    assert "<b>learned</b>" in titles
-    assert len(titles) == 5
+    assert "<b>learned (small)</b>" in titles
+    assert len(titles) == 7
     assert "for positions from 16 on" in shown(app)
     one_hot = array(figures(app)[0]["data"][2]["z"])
     assert_array_equal(one_hot[:16], np.eye(16))
     assert np.isnan(one_hot[16:]).all()
+
+
+def test_rotary_and_relative_positions_are_shown_as_what_they_do_to_the_scores():
+    tables = tables_of_kinds(16, 20)
+    query, key, pair = 9, 4, 3
+    rates = sinusoidal_rates(16)
+    vector = np.array([0.6, 0.8])
+
+    def turned(position):
+        cos, sin = np.cos(position * rates[pair]), np.sin(position * rates[pair])
+        return np.array([[cos, -sin], [sin, cos]]) @ vector
+
+    assert_allclose(tables["rotary"][query - key, 2 * pair], turned(query) @ turned(key), atol=1e-6)
+    relative = tables["relative"]
+    assert_array_equal(relative[np.arange(16), np.arange(16)], 0)
+    assert_array_equal(relative[:16], -relative[:16].T)
+    assert_array_equal(relative[17, 17 - np.arange(2, 18)], [*range(2, 8), *[8] * 4, *[9] * 4, 10, 10])
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def view_of(lesson: Lesson, trace: Trace, *, covers: bool, answer: int | None = 
         lesson: The lesson.
         trace: What they show.
         covers: Whether the row that is asked for is not shown.
-        answer: Number of the head that is the answer, on which they open again; None: they stay where they are.
+        answer: Number of the head that is the answer, on which they open again; None: they stay.
 
     Raises:
         Problem: If the model has no such head or token.
