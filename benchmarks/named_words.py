@@ -1,11 +1,11 @@
 """Whether the word that does most to an answer is one that a person would name.
 
     python benchmarks/named_words.py --sst2 SST2/dev.csv.gz
-    SCRIPT="benchmarks/named_words.py" sh models/train.sh DATA hotel-zh
+    SCRIPT="benchmarks/named_words.py" sh models/train.sh DATA reviews-zh
 
-Of the first 20 sentences of a length, those of SST-2's development set in imdb-sentiment and the test rows of
-hotel-zh: in how many one of the first two words is among those in `named_words.json`, which were written down
-before. Words are in the order of what the predicted class loses without them; the others are printed.
+Of the first 20 sentences of a length, those of SST-2's development set in imdb-sentiment and the test rows
+of reviews-zh: in how many one of the first two words is among those in `named_words.json`, which were written
+down before. Words are in the order of what the predicted class loses without them; the others are printed.
 """
 
 import argparse

@@ -94,16 +94,6 @@ train_pairs translate-zh-en Chinese --tokens characters --target-tokens bpe --co
     --limits "en=The test sentences come from the same collection as those of the training, and 116 of their 1,472 translations also occur there. All sentences are short everyday ones." \
         "zh=测试句与训练句来自同一语料，1,472 个测试译文中有 116 个也出现在训练集里。所有句子都是简短的日常用语。"
 
-train hotel-zh --preset single-block --data "$DATA/chinese_sentiment/chnsenticorp_htl.csv.gz" \
-    --tokens characters --set vocab_size=3000 d_model=64 num_heads=4 ffn_dim=128 norm=pre attention_bias=true \
-    output_projection=true mask_padding=true output=softmax max_len=256 truncation=middle dropout=0.3 \
-    embedding_dropout=0.3 positions=sinusoidal scale_embedding=true pooling=mean --epochs 8 --learning-rate 0.002 --beta-2 0.98 \
-    --average 0.99 --word-dropout 0.1 --label-smoothing 0.05 --test-share 0.1 --label-names 0=差评 1=好评 \
-    --source "ChnSentiCorp hotel reviews, Tan Songbo; 7,765 reviews" \
-    --licence "None stated; compiled from Ctrip reviews for research; the texts are not included" \
-    --purpose "en=judges hotel reviews" "zh=判断酒店评论的褒贬" \
-    --examples "房间很干净，服务也很好，下次还会来。" "隔音太差，一晚上没睡好。" "位置不错，就是早餐一般。"
-
 # Three steps: a language model of Chinese reviews, in which each token is predicted from those before it; the same with
 # [MASK], which also reads those after it; and a classifier, which also reads short sentences made by a program, most of
 # them negated. The shipped models' first step was stopped after three of the five epochs that its schedule is for. The

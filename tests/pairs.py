@@ -39,7 +39,7 @@ class Pair(NamedTuple):
 PAIRS = {
     "a word added": Pair("imdb-sentiment", GOOD, other="This film was not good."),
     "a word replaced": Pair("imdb-sentiment", GOOD, other="This film was bad."),
-    "Chinese": Pair("hotel-zh", "房间很干净。", other="房间不太干净。"),
+    "Chinese": Pair("reviews-zh", "房间很干净。", other="房间不太干净。"),
     "a translator": Pair("translate-en-fr", "I love you.", other="I do not love you."),
     "two heads of a writer off": Pair(
         "reviews-next",

@@ -174,7 +174,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     chance, failed = random.Random(options.seed), 0
-    models = ("imdb-sentiment", "hotel-zh", "translate-en-fr", "induction", "dates")
+    models = ("imdb-sentiment", "reviews-zh", "translate-en-fr", "induction", "dates")
     for number in range(options.texts):
         text, model = text_of(chance), models[number % len(models)]
         try:

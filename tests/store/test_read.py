@@ -76,6 +76,15 @@ def test_a_missing_models_folder_holds_no_models(tmp_path):
     assert list_models(tmp_path / "none") == []
 
 
+def test_the_name_of_a_model_that_left_the_shelf_opens_the_one_in_its_place_unless_it_is_there(tmp_path):
+    write(tmp_path, "reviews-zh")
+    assert store.stamp("hotel-zh", tmp_path) == store.stamp("reviews-zh", tmp_path)
+    (tmp_path / "reviews-zh").rename(tmp_path / "hotel-zh")
+    assert read_model("hotel-zh", tmp_path).card == CARD
+    with pytest.raises(store.ModelError, match="reviews-zh"):
+        read_model("reviews-zh", tmp_path)
+
+
 def test_a_models_folder_that_cannot_be_listed_is_named(model):
     place = model / "card.json"
     with refused(f"{place} cannot be listed: Not a directory. Check that you may read it."):

@@ -14,6 +14,7 @@ import pytest
 from made_traces import unpack
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, open_page, shown, views_on
+from shelf import place_of
 from small_models import write
 
 import transformer_viz as tv
@@ -341,7 +342,7 @@ def test_every_language_says_everything():
 
 
 def test_chinese_is_shown_by_words_and_the_address_keeps_that(models_folder):
-    shutil.copytree(Path(__file__).parents[2] / "models" / "hotel-zh", models_folder / "hotel-zh")
+    shutil.copytree(place_of("hotel-zh"), models_folder / "hotel-zh")
     try:
         app = open_page(model="hotel-zh", text="房间干净，服务员好。")
         assert facts(app)["keyTokens"] == [*"房间干净，服务员好。"]
@@ -413,7 +414,7 @@ PREFERRED = "Which words each head prefers, in any text"
 def two_of_the_shelf(models_folder):
     names = "attention-only", "hotel-zh"
     for name in names:
-        shutil.copytree(SHELF / name, models_folder / name)
+        shutil.copytree(place_of(name), models_folder / name)
     yield
     for name in names:
         shutil.rmtree(models_folder / name)

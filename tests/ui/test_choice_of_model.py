@@ -18,13 +18,13 @@ def shelf(monkeypatch):
 def test_models_of_a_kind_stand_together_each_with_what_it_does():
     options = open_page("positions").selectbox(key="model").options
     assert [option.partition(" · ")[0] for option in options] == [
-        *("imdb-sentiment", "attention-only", "hotel-zh", "position-attention", "reviews-zh", "single-block"),
+        *("imdb-sentiment", "attention-only", "position-attention", "reviews-zh", "single-block"),
         *("induction", "poems-zh", "reviews-next"),
         *("reviews-masked", "reviews-zh-masked"),
         *("dates", "reverse-digits", "translate-en-fr", "translate-en-zh", "translate-zh-en"),
     ]
     does = dict(option.split(" · ") for option in options)
-    assert does["hotel-zh"] == "judges hotel reviews"
+    assert does["reviews-zh"] == "judges Chinese reviews"
     assert does["induction"] == "continues repeated letters"
     assert does["reviews-next"] == "continues film reviews"
     assert does["reviews-masked"] == "fills in words of film reviews"
@@ -56,3 +56,10 @@ def test_a_model_stays_when_the_language_changes():
     app = open_page("positions", lang="zh")
     app.segmented_control(key="lang").set_value("en")
     assert again(app).selectbox(key="model").value == "reviews-zh"
+
+
+def test_a_model_that_left_the_shelf_opens_the_one_in_its_place():
+    app = open_page("positions", model="hotel-zh", lang="en")
+    assert app.selectbox(key="model").value == "reviews-zh"
+    assert app.query_params["model"] in ("reviews-zh", ["reviews-zh"])
+    assert not app.toast

@@ -26,7 +26,7 @@ def shelf(monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(SHELF))
 
 
-@pytest.mark.quick("attention-only", "hotel-zh", "imdb-sentiment", "reverse-digits")
+@pytest.mark.quick("attention-only", "single-block", "imdb-sentiment", "reverse-digits")
 @pytest.mark.parametrize("name", NAMES)
 def test_heads_joined_and_projected_are_what_each_layer_of_each_model_adds(name):
     explorer = shelved(name)
@@ -47,7 +47,7 @@ def test_the_card_of_each_model_says_what_its_attention_is_worth(name):
     assert 0 < measured["uniform_accuracy"] < intact
 
 
-@pytest.mark.quick("attention-only", "hotel-zh", "imdb-sentiment", "reverse-digits", "reviews-next")
+@pytest.mark.quick("attention-only", "single-block", "imdb-sentiment", "reverse-digits", "reviews-next")
 @pytest.mark.parametrize("name", NAMES)
 def test_each_model_opens_on_a_head_with_a_pattern_unless_it_has_none(name):
     explorer = shelved(name)

@@ -11,6 +11,9 @@ LONGEST = 64
 MOST_BYTES = 192
 """Bytes of the longest name in UTF-8: file systems allow 255, and hidden folders beside a model add to it."""
 
+SUCCESSORS = {"hotel-zh": "reviews-zh"}
+"""Name of a model that was once shipped -> the one that opens under it where no model has that name."""
+
 _DEVICES = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 """Names that Windows reserves."""
 

@@ -37,7 +37,7 @@ from transformer_viz.store.format import (
 from transformer_viz.store.keras_file import refuse_file
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
-from transformer_viz.store.names import is_name
+from transformer_viz.store.names import SUCCESSORS, is_name
 from transformer_viz.store.places import shelves
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_roles import HeadRoles
@@ -128,7 +128,8 @@ def _path(name_or_path, folder):
         _check_no_file(Path(text))
     if is_path(text) or (isinstance(name_or_path, Path) and existing_folder(name_or_path)):
         return Path(text)
-    found = [shelf / checked_name(text) for shelf in shelves(folder)]
+    names = [checked_name(text), *([SUCCESSORS[text]] if text in SUCCESSORS else [])]
+    found = [shelf / name for name in names for shelf in shelves(folder)]
     return next(filter(existing_folder, found), found[0])
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
+from transformer_viz.store.names import SUCCESSORS
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import (
@@ -81,6 +82,8 @@ def choose_model(place: DeltaGenerator) -> store.ModelSummary | None:
     if not usable:
         return None
     wanted = st.session_state.get("model") or st.query_params.get("model")
+    if wanted not in usable and SUCCESSORS.get(wanted) in usable:
+        wanted = st.session_state.model = SUCCESSORS[wanted]
     if wanted and wanted not in usable:
         st.toast(t("model.gone", name=escaped(wanted[:64])), icon=":material/search_off:")
     names = sorted(usable, key=lambda name: kind_of(usable[name]))  # those of a kind stay in order
