@@ -19,6 +19,7 @@ from small_models import write
 
 import transformer_viz as tv
 from transformer_viz import store
+from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.questions.effects.heads import head_effects
@@ -436,3 +437,24 @@ def test_the_words_that_heads_prefer_are_listed_where_they_are_the_same_in_every
     ):
         assert text.startswith(f"{head.words[-1]}\u00a0×{head.ratios[-1]:.2f}")
     assert PREFERRED not in {box.label for box in open_page(model="hotel-zh").expander}
+
+
+def test_a_text_in_another_script_is_said_to_be_foreign_and_a_model_that_reads_it_is_offered(shipped):
+    app = open_page(model="hotel-zh", text="The room was clean.")
+    assert "This text is in Latin letters; “hotel\\-zh” has only learned from texts in Chinese" in shown(app)
+    app.button(key="open-reader").click()
+    assert again(app).selectbox(key="model").value == "attention-only"
+    assert facts(app)["keyTokens"][:3] == ["the", "room", "was"]
+    assert "has only learned" not in shown(app)
+    assert "has only learned" not in shown(open_page(model="hotel-zh", text="住了 5 天，wifi 很好。"))
+    assert "has only learned" not in shown(open_page(model="reverse-digits", text="1 2 3"))
+
+
+def test_a_model_that_gives_two_labels_the_same_probability_is_undecided(shipped):
+    explorer = load(place_of("hotel-zh"))
+    texts = ["".join(pair) for pair in itertools.product("房间早餐服务位置价格", "好差脏贵远小大新旧吵")]
+    probs = explorer.predict(texts)["prob_好评"]
+    undecided, sure = texts[(probs - 0.5).abs().idxmin()], texts[probs.idxmax()]
+    assert abs(explorer.predict(undecided)["prob_好评"].item() - 0.5) < 0.05
+    assert "The model is **undecided**" in shown(open_page(model="hotel-zh", text=undecided))
+    assert "The model predicts **好评**" in shown(open_page(model="hotel-zh", text=sure))

@@ -1,13 +1,18 @@
-"""Notes on truncated texts, unknown words and another order."""
+"""Notes on truncated texts, unknown words, another script and another order."""
 
 import numpy as np
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.text.scripts import CJK, main_script
 from transformer_viz.text.unicode import visible
-from transformer_viz.ui.shell.card_facts import config_of, count_in
+from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, part
 from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.shelf import kind_of, open_with_text, shown_models
 from transformer_viz.values.trace import Trace
+
+NAMED = (CJK, "LATIN")
+"""Scripts whose names the language files have."""
 
 MAX_WORDS = 60
 """Maximum number of reordered tokens shown as text."""
@@ -20,8 +25,36 @@ def show_order(trace: Trace) -> None:
     st.markdown(t("reading.order", text=escaped(" ".join(words[:MAX_WORDS])) + more))
 
 
+def is_foreign(script: str, model: store.ModelSummary) -> bool:
+    """Return whether a model was trained on texts in another script than this one of `main_script`."""
+    own = main_script(examples_of(model.card)) if part(model.card, "data") else ""
+    return bool(own and script and own != script)
+
+
+def show_foreign(script: str, model: store.ModelSummary) -> None:
+    """Say that a model does not read a script, with a button that opens one of its kind that does."""
+    scripts = main_script(examples_of(model.card)), script
+    own, other = (t(f"script.{name if name in NAMED else 'other'}") for name in scripts)
+    st.warning(
+        t("reading.foreign", model=escaped(model.name), own=own, other=other), icon=":material/translate:"
+    )
+    others = (each for each in shown_models() if each.config and kind_of(each) == kind_of(model))
+    able = [each for each in others if main_script(examples_of(each.card)) == script]
+    if able:
+        reads = max(able, key=lambda each: each.size)
+        label = t("positions.open", model=escaped(reads.name))
+        st.button(
+            label, key="open-reader", icon=":material/visibility:", on_click=open_with_text, args=(reads,)
+        )
+
+
 def show_reading(trace: Trace, model: store.ModelSummary) -> None:
-    """Show how a text was truncated and which words are unknown to the model."""
+    """Show how a text was truncated, which words are unknown to the model, and if it is in a script that the
+    model has not learned from.
+    """
+    script = main_script([trace.text])
+    if is_foreign(script, model):
+        show_foreign(script, model)
     if trace.num_dropped and trace.cut_at is not None:
         total = len(trace.tokens) + trace.num_dropped
         key = {0: "beginning", len(trace.tokens): "end"}.get(trace.cut_at, "middle")

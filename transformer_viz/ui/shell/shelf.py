@@ -13,7 +13,7 @@ from transformer_viz import store
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.store.names import is_name, name_from
 from transformer_viz.store.places import command
-from transformer_viz.ui.shell.card_facts import config_of, part, text_in
+from transformer_viz.ui.shell.card_facts import config_of, examples_of, part, text_in
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
 from transformer_viz.ui.shell.language import escaped, sendable, t, words
 from transformer_viz.ui.shell.server import sorted_models
@@ -109,6 +109,12 @@ def kind_of(model: store.ModelSummary) -> int:
 def select_model(name: str) -> None:
     """Set the choice of model in the header."""
     st.session_state.model = name
+
+
+def open_with_text(model: store.ModelSummary) -> None:
+    """Open a model with the present text, even if that is an example of another model."""
+    select_model(model.name)
+    st.session_state.examples = examples_of(model.card)
 
 
 def show_no_model() -> None:

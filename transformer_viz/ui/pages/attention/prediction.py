@@ -9,6 +9,7 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.pictures.labels import label_of, written_text
 from transformer_viz.text.foreign import tokenizer_of
+from transformer_viz.ui.shell.card import limits_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.values.no_answer import why_no_answer
@@ -17,6 +18,9 @@ from transformer_viz.values.trace import Trace
 
 MAX_BARS = 3
 """Maximum number of labels with a probability bar."""
+
+UNDECIDED = 0.1
+"""With a smaller difference in probability of the two likeliest labels, neither is said to be predicted."""
 
 BAR_WIDTH = 130
 """Width of a probability bar, in pixels."""
@@ -35,10 +39,18 @@ def show_prediction(model: store.ModelSummary, trace: Trace) -> None:
         return
     best = int(trace.probs.argmax())
     likeliest = sorted(np.argsort(-trace.probs)[:MAX_BARS])
-    st.markdown(t("prediction.sentence", label=escaped(trace.labels[best])), width="content")
+    key = "prediction.undecided" if is_undecided(trace.probs) else "prediction.sentence"
+    said = t(key, label=escaped(trace.labels[best]))
+    st.markdown(said, width="content", help=escaped(limits_of(model.card)) or None)
     for i in likeliest:
         text = f"{escaped(trace.labels[i])} · {trace.probs[i]:.1%}"
         st.progress(float(trace.probs[i]), text=text, width=BAR_WIDTH)
+
+
+def is_undecided(probs: np.ndarray) -> bool:
+    """Return whether the likeliest two labels are about as likely: float (label,)."""
+    likeliest = np.sort(probs)[-2:]
+    return len(likeliest) == 2 and likeliest[1] - likeliest[0] < UNDECIDED
 
 
 def show_writing(model: store.ModelSummary, trace: Trace, *, own: bool) -> None:

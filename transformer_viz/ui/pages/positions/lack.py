@@ -9,7 +9,7 @@ from transformer_viz.language import joined
 from transformer_viz.text.scripts import main_script
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.ui.shell.shelf import select_model, shown_models
+from transformer_viz.ui.shell.shelf import open_with_text, shown_models
 from transformer_viz.values.config import TransformerConfig
 
 OFFERED = 2
@@ -52,9 +52,3 @@ def distance(one: TransformerConfig, other: TransformerConfig) -> list[bool]:
     """Return in what two models differ, the most important first."""
     names = ("labels", "num_layers", "num_heads")
     return [getattr(one, name) != getattr(other, name) for name in names]
-
-
-def open_with_text(model: store.ModelSummary) -> None:
-    """Open a model with the present text, even if that is an example of another model."""
-    select_model(model.name)
-    st.session_state.examples = examples_of(model.card)
