@@ -141,7 +141,8 @@ train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --column
     --source "Tang and Song regulated verse from github.com/chinese-poetry/chinese-poetry: 81,727 poems of 4 or 8 lines of \
 5 or 7 characters, in simplified characters" \
     --licence "MIT; the poems are in the public domain" \
-    --purpose "en=continues classical Chinese poems" "zh=续写唐诗宋诗" --examples "床前明月光，" "春风又绿江南岸，" "白日依山尽，黄河入海流。"
+    --purpose "en=continues classical Chinese poems" "zh=续写唐诗宋诗" --examples \
+    "白日依山尽，黄河入海流。欲穷千里目，更上一层" "床前明月光，疑是地上霜。举头望明月，低头思故" "春风又绿江南岸，"
 
 REVIEWS="IMDB Large Movie Review Dataset, Maas et al., ACL 2011: 25,000 training and 49,891 unlabelled reviews; \
 HTML line breaks read as white space"

@@ -155,6 +155,54 @@ def test_the_model_that_copies_names_has_heads_of_the_same_token_and_of_inductio
     assert min(induction[1, 5], induction[2, 2], induction[3, 4]) >= 0.5
 
 
+POEMS = """
+床前明月光，疑是地上霜。举头望明月，低头思故乡。
+白日依山尽，黄河入海流。欲穷千里目，更上一层楼。
+春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。
+千山鸟飞绝，万径人踪灭。孤舟蓑笠翁，独钓寒江雪。
+空山不见人，但闻人语响。返景入深林，复照青苔上。
+红豆生南国，春来发几枝。愿君多采撷，此物最相思。
+松下问童子，言师采药去。只在此山中，云深不知处。
+绿蚁新醅酒，红泥小火炉。晚来天欲雪，能饮一杯无。
+独坐幽篁里，弹琴复长啸。深林人不知，明月来相照。
+人闲桂花落，夜静春山空。月出惊山鸟，时鸣春涧中。
+众鸟高飞尽，孤云独去闲。相看两不厌，只有敬亭山。
+朝辞白帝彩云间，千里江陵一日还。两岸猿声啼不住，轻舟已过万重山。
+故人西辞黄鹤楼，烟花三月下扬州。孤帆远影碧空尽，唯见长江天际流。
+两个黄鹂鸣翠柳，一行白鹭上青天。窗含西岭千秋雪，门泊东吴万里船。
+远上寒山石径斜，白云生处有人家。停车坐爱枫林晚，霜叶红于二月花。
+清明时节雨纷纷，路上行人欲断魂。借问酒家何处有，牧童遥指杏花村。
+月落乌啼霜满天，江枫渔火对愁眠。姑苏城外寒山寺，夜半钟声到客船。
+少小离家老大回，乡音无改鬓毛衰。儿童相见不相识，笑问客从何处来。
+独在异乡为异客，每逢佳节倍思亲。遥知兄弟登高处，遍插茱萸少一人。
+渭城朝雨浥轻尘，客舍青青柳色新。劝君更尽一杯酒，西出阳关无故人。
+李白乘舟将欲行，忽闻岸上踏歌声。桃花潭水深千尺，不及汪伦送我情。
+日照香炉生紫烟，遥看瀑布挂前川。飞流直下三千尺，疑是银河落九天。
+葡萄美酒夜光杯，欲饮琵琶马上催。醉卧沙场君莫笑，古来征战几人回。
+秦时明月汉时关，万里长征人未还。但使龙城飞将在，不教胡马度阴山。
+""".split()
+
+
+def test_a_head_attends_to_the_rhyme_of_most_poems_and_without_it_the_rhyme_makes_no_difference():
+    explorer = loaded("poems-zh")
+
+    def weight_of_rhyme(poem):
+        row = explorer.trace(poem[:-2]).decoder[2].self_attention.weights[1, -1]
+        return row[len(poem) // 2 - 1]  # [START] stands before the first character
+
+    assert sum(weight_of_rhyme(poem) > 0.5 for poem in POEMS) == 22
+    assert len(POEMS) == 24
+    poem = "白日依山尽，黄河入海{}。欲穷千里目，更上一层"
+    texts = [poem.format(rhyme) for rhyme in "流天东来清"]
+    assert "".join(answer_text(explorer.trace(text)) for text in texts) == "楼巅峰台城"
+    without = {answer_text(explorer.trace(text, ablate=[(2, 1)])) for text in texts}
+    assert without <= {"城", "楼"}
+    for language in LANGUAGES:
+        notes = lesson_of("17-how-a-poem-rhymes", language).notes
+        assert {"22", "24"} <= set(re.findall(r"\d+", notes))
+        assert all(character in notes for character in "流天东来清巅峰台城")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_shows_what_a_lesson_changes_and_offers_to_take_it_back(name):
     assert is_offered(lesson_of(name).changes)
