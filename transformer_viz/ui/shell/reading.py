@@ -35,17 +35,15 @@ def show_foreign(script: str, model: store.ModelSummary) -> None:
     """Say that a model does not read a script, with a button that opens one of its kind that does."""
     scripts = main_script(examples_of(model.card)), script
     own, other = (t(f"script.{name if name in NAMED else 'other'}") for name in scripts)
-    st.warning(
-        t("reading.foreign", model=escaped(model.name), own=own, other=other), icon=":material/translate:"
-    )
     others = (each for each in shown_models() if each.config and kind_of(each) == kind_of(model))
     able = [each for each in others if main_script(examples_of(each.card)) == script]
-    if able:
-        reads = max(able, key=lambda each: each.size)
-        label = t("positions.open", model=escaped(reads.name))
-        st.button(
-            label, key="open-reader", icon=":material/visibility:", on_click=open_with_text, args=(reads,)
-        )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        said = t("reading.foreign", model=escaped(model.name), own=own, other=other)
+        st.markdown(f":material/translate: :orange[{said}]", width="content")
+        if able:
+            reads = max(able, key=lambda each: each.size)
+            label = t("positions.open", model=escaped(reads.name))
+            st.button(label, key="open-reader", on_click=open_with_text, args=(reads,))
 
 
 def show_reading(trace: Trace, model: store.ModelSummary) -> None:

@@ -24,7 +24,7 @@ from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.lesson import Lesson
+from transformer_viz.values.lesson import KEY, Lesson
 
 
 def show(open_model: Callable[[str], None]) -> None:
@@ -49,7 +49,8 @@ def show_training(open_model: Callable[[str], None], lesson: Lesson | None) -> N
     for error in filter(None, (problem, st.session_state.pop("refused", None))):
         show_problem(error)
     if chosen:
-        show_run(runs[chosen], open_model)
+        is_about_heads = lesson is not None and lesson.predict is not None and lesson.predict.ask == KEY
+        show_run(runs[chosen], open_model, heads_first=is_about_heads)
     else:
         ask_job(lesson, can_start=not problem)
 

@@ -46,8 +46,14 @@ ICONS = {
 }
 
 
-def show_run(run: TrainingRun, open_model: Callable[[str], None]) -> None:
-    """Show a run; while it is active, update it regularly."""
+def show_run(run: TrainingRun, open_model: Callable[[str], None], *, heads_first: bool = False) -> None:
+    """Show a run; while it is active, update it regularly.
+
+    Args:
+        run: The run.
+        open_model: Opens the page of a model, by its name.
+        heads_first: Whether the attention of its heads stands above its learning curves.
+    """
     stage = stage_of(run, run.state())
     show_actions(run, stage.status)
     if stage.status == "broken":
@@ -57,7 +63,9 @@ def show_run(run: TrainingRun, open_model: Callable[[str], None]) -> None:
     at_work = stage.status in ACTIVE
     seconds = REFRESH_SECONDS if stage.has_steps else FIRST_REFRESH_SECONDS
     # a fragment that ran while its place moved would draw where nothing is: the browser then stops the page
-    progress, saving, heads = (st.container() for _ in range(3))
+    heads = st.container() if heads_first else None
+    progress, saving = st.container(), st.container()
+    heads = heads or st.container()
     with progress:
         st.fragment(show_progress, run_every=seconds if at_work else None)(run, stage)
     if not at_work:

@@ -140,7 +140,7 @@ def ask_settings(material: Material, lesson: Lesson | None = None) -> TrainingJo
         sizes["dropout"] = controls.number("dropout", start_from.dropout, **SHARE)
         more = ask_more(controls, settings)
     config = start_from.replace(**sizes)
-    probes = ask_probes(material, config.architecture == "encoder-decoder")
+    probes = ask_probes(material, config.architecture == "encoder-decoder", own)
     job = TrainingJob(
         config=config,
         settings=dataclasses.replace(settings, **main, **more),
@@ -217,15 +217,25 @@ def schedule_name(schedule: str) -> str:
     return t(f"train.schedule.{schedule}")
 
 
-def ask_probes(material: Material, in_pairs: bool) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
-    """Show the box of the probe texts; return them, with targets for an encoder-decoder."""
+def ask_probes(
+    material: Material, in_pairs: bool, lesson: Lesson | None = None
+) -> tuple[str, ...] | tuple[tuple[str, str], ...]:
+    """Show the box of the probe texts; return them, with targets for an encoder-decoder.
+
+    Args:
+        material: The data.
+        in_pairs: Whether the model is an encoder-decoder.
+        lesson: A lesson about these data, whose own text comes first; None: none.
+    """
     own = material.examples or ([] if in_pairs else EXAMPLES)
+    if lesson and bool(lesson.target) == in_pairs:
+        own = [(lesson.text, lesson.target), *own]
     own = [(text, target) for text, target in own if len(text) + len(target or "") < LONGEST_PROBE // 4]
     filled = "\n".join(f"{text} => {target}" if in_pairs else text for text, target in own)
     typed = st.text_area(
         t("train.probes"),
         filled,
-        key=f"probes-{title_of_data(material.data)}-{in_pairs}",
+        key=f"probes-{title_of_data(material.data)}-{in_pairs}{lesson.name if lesson else ''}",
         help=t("train.probes.help"),
         height=100,
         max_chars=LONGEST_PROBE,
