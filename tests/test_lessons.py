@@ -1,6 +1,7 @@
 """The lessons: read in both languages, and true of the models that they are about."""
 
 import functools
+import json
 import random
 import re
 import string
@@ -30,6 +31,7 @@ from transformer_viz.store.lessons import (
     list_lessons,
     read_lesson,
 )
+from transformer_viz.store.places import PACKAGE
 from transformer_viz.values.request import EFFECTS
 
 NAMES = sorted(path.stem for path in (SHIPPED / "en").glob("*.md"))
@@ -89,13 +91,41 @@ def test_there_are_lessons_for_each_kind_of_prediction():
     assert {lesson.predict.ask for lesson in lessons.lessons} == set(KINDS)
 
 
+OF_ITS_LANGUAGE = {
+    *("03-does-order-matter", "05-do-not-peek", "06-how-translation-aligns"),
+}
+"""Lessons that have a model and a text for each language, and say the same with them."""
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lesson_is_the_same_in_every_language_but_for_its_words(name):
     lessons = [lesson_of(name, language) for language in LANGUAGES]
-    told = ("title", "question", "source", "see", "do", "reveal", "notes")
-    facts = [{key: value for key, value in vars(each).items() if key not in told} for each in lessons]
+    told = {"title", "question", "source", "see", "do", "reveal", "notes"}
+    own = {"model", "text", "kind", "layer", "head", "claims", "predict", "after_text", "changes"}
+    left_out = told | own if name in OF_ITS_LANGUAGE else told
+    facts = [{key: value for key, value in vars(each).items() if key not in left_out} for each in lessons]
     assert facts[0] == facts[1]
     assert all(vars(lessons[0])[key] != vars(lessons[1])[key] for key in told)
+    if name in OF_ITS_LANGUAGE:
+        assert lessons[0].model != lessons[1].model
+        assert lessons[0].predict.ask == lessons[1].predict.ask
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lessons_name_controls_as_they_are_called(name):
+    """In Chinese names of controls stand in quotation marks, in English in italics."""
+    texts = {
+        language: json.loads((PACKAGE / "language" / f"{language}.json").read_text("utf-8"))
+        for language in LANGUAGES
+    }
+    told, others = (
+        "\n".join([lesson.see, lesson.do, lesson.reveal, lesson.notes])
+        for lesson in (lesson_of(name, "zh"), lesson_of(name, "en"))
+    )
+    for quoted in re.findall("“([^”*]+)”", told):
+        keys = [key for key, text in texts["zh"].items() if text == quoted]
+        assert keys, quoted
+        assert any(f"*{texts['en'][key].lower()}*" in others.lower() for key in keys), quoted
 
 
 def test_every_language_has_the_same_lessons():
@@ -103,9 +133,10 @@ def test_every_language_has_the_same_lessons():
         assert sorted(path.stem for path in (SHIPPED / language).glob("*")) == NAMES
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
-def test_what_a_lesson_promises_is_what_its_model_does(name):
-    lesson = lesson_of(name)
+def test_what_a_lesson_promises_is_what_its_model_does(name, language):
+    lesson = lesson_of(name, language)
     assert lesson.claims
     assert broken_claims(lesson, lesson.model, answer) == []
 
@@ -155,32 +186,32 @@ def test_the_model_that_copies_names_has_heads_of_the_same_token_and_of_inductio
     assert min(induction[1, 5], induction[2, 2], induction[3, 4]) >= 0.5
 
 
-POEMS = """
-床前明月光，疑是地上霜。举头望明月，低头思故乡。
-白日依山尽，黄河入海流。欲穷千里目，更上一层楼。
-春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。
-千山鸟飞绝，万径人踪灭。孤舟蓑笠翁，独钓寒江雪。
-空山不见人，但闻人语响。返景入深林，复照青苔上。
-红豆生南国，春来发几枝。愿君多采撷，此物最相思。
-松下问童子，言师采药去。只在此山中，云深不知处。
-绿蚁新醅酒，红泥小火炉。晚来天欲雪，能饮一杯无。
-独坐幽篁里，弹琴复长啸。深林人不知，明月来相照。
-人闲桂花落，夜静春山空。月出惊山鸟，时鸣春涧中。
-众鸟高飞尽，孤云独去闲。相看两不厌，只有敬亭山。
-朝辞白帝彩云间，千里江陵一日还。两岸猿声啼不住，轻舟已过万重山。
-故人西辞黄鹤楼，烟花三月下扬州。孤帆远影碧空尽，唯见长江天际流。
-两个黄鹂鸣翠柳，一行白鹭上青天。窗含西岭千秋雪，门泊东吴万里船。
-远上寒山石径斜，白云生处有人家。停车坐爱枫林晚，霜叶红于二月花。
-清明时节雨纷纷，路上行人欲断魂。借问酒家何处有，牧童遥指杏花村。
-月落乌啼霜满天，江枫渔火对愁眠。姑苏城外寒山寺，夜半钟声到客船。
-少小离家老大回，乡音无改鬓毛衰。儿童相见不相识，笑问客从何处来。
-独在异乡为异客，每逢佳节倍思亲。遥知兄弟登高处，遍插茱萸少一人。
-渭城朝雨浥轻尘，客舍青青柳色新。劝君更尽一杯酒，西出阳关无故人。
-李白乘舟将欲行，忽闻岸上踏歌声。桃花潭水深千尺，不及汪伦送我情。
-日照香炉生紫烟，遥看瀑布挂前川。飞流直下三千尺，疑是银河落九天。
-葡萄美酒夜光杯，欲饮琵琶马上催。醉卧沙场君莫笑，古来征战几人回。
-秦时明月汉时关，万里长征人未还。但使龙城飞将在，不教胡马度阴山。
-""".split()
+POEMS = (
+    "床前明月光，疑是地上霜。举头望明月，低头思故乡。",
+    "白日依山尽，黄河入海流。欲穷千里目，更上一层楼。",
+    "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。",
+    "千山鸟飞绝，万径人踪灭。孤舟蓑笠翁，独钓寒江雪。",
+    "空山不见人，但闻人语响。返景入深林，复照青苔上。",
+    "红豆生南国，春来发几枝。愿君多采撷，此物最相思。",
+    "松下问童子，言师采药去。只在此山中，云深不知处。",
+    "绿蚁新醅酒，红泥小火炉。晚来天欲雪，能饮一杯无。",
+    "独坐幽篁里，弹琴复长啸。深林人不知，明月来相照。",
+    "人闲桂花落，夜静春山空。月出惊山鸟，时鸣春涧中。",
+    "众鸟高飞尽，孤云独去闲。相看两不厌，只有敬亭山。",
+    "朝辞白帝彩云间，千里江陵一日还。两岸猿声啼不住，轻舟已过万重山。",
+    "故人西辞黄鹤楼，烟花三月下扬州。孤帆远影碧空尽，唯见长江天际流。",
+    "两个黄鹂鸣翠柳，一行白鹭上青天。窗含西岭千秋雪，门泊东吴万里船。",
+    "远上寒山石径斜，白云生处有人家。停车坐爱枫林晚，霜叶红于二月花。",
+    "清明时节雨纷纷，路上行人欲断魂。借问酒家何处有，牧童遥指杏花村。",
+    "月落乌啼霜满天，江枫渔火对愁眠。姑苏城外寒山寺，夜半钟声到客船。",
+    "少小离家老大回，乡音无改鬓毛衰。儿童相见不相识，笑问客从何处来。",
+    "独在异乡为异客，每逢佳节倍思亲。遥知兄弟登高处，遍插茱萸少一人。",
+    "渭城朝雨浥轻尘，客舍青青柳色新。劝君更尽一杯酒，西出阳关无故人。",
+    "李白乘舟将欲行，忽闻岸上踏歌声。桃花潭水深千尺，不及汪伦送我情。",
+    "日照香炉生紫烟，遥看瀑布挂前川。飞流直下三千尺，疑是银河落九天。",
+    "葡萄美酒夜光杯，欲饮琵琶马上催。醉卧沙场君莫笑，古来征战几人回。",
+    "秦时明月汉时关，万里长征人未还。但使龙城飞将在，不教胡马度阴山。",
+)
 
 
 def test_a_head_attends_to_the_rhyme_of_most_poems_and_without_it_the_rhyme_makes_no_difference():
@@ -199,27 +230,91 @@ def test_a_head_attends_to_the_rhyme_of_most_poems_and_without_it_the_rhyme_make
     assert without <= {"城", "楼"}
     for language in LANGUAGES:
         notes = lesson_of("17-how-a-poem-rhymes", language).notes
-        assert {"22", "24"} <= set(re.findall(r"\d+", notes))
+        assert {"97", "100", "22", "24"} <= set(re.findall(r"\d+", notes))
         assert all(character in notes for character in "流天东来清巅峰台城")
 
 
+SWAPPED = (
+    *(
+        ("我爱你。", "你爱我。"),
+        ("我喜欢他。", "他喜欢我。"),
+        ("他认识我。", "我认识他。"),
+        ("她帮了我。", "我帮了她。"),
+    ),
+    *(("我相信你。", "你相信我。"), ("我比他高。", "他比我高。"), ("汤姆爱玛丽。", "玛丽爱汤姆。")),
+    *(
+        ("我等你。", "你等我。"),
+        ("我恨他。", "他恨我。"),
+        ("他打了我。", "我打了他。"),
+        ("我想你。", "你想我。"),
+    ),
+    *(("我看见她了。", "她看见我了。"), ("你了解我。", "我了解你。"), ("他需要你。", "你需要他。")),
+    *(
+        ("我懂你。", "你懂我。"),
+        ("她比你大。", "你比她大。"),
+        ("我问他。", "他问我。"),
+        ("她爱他。", "他爱她。"),
+    ),
+    *(("他们喜欢我们。", "我们喜欢他们。"), ("他们认识我们。", "我们认识他们。")),
+)
+AT_THE_END = (
+    *("I came yesterday.", "I bought this book yesterday.", "I met her yesterday.", "I saw him yesterday."),
+    *("He went to Japan last year.", "She called me yesterday.", "We played tennis yesterday."),
+    *("He bought a car yesterday.", "I will see you tomorrow.", "He left yesterday.", "It rained yesterday."),
+    *(
+        "I lost my watch yesterday.",
+        "She came here yesterday.",
+        "He died yesterday.",
+        "They arrived yesterday.",
+    ),
+    *("I read this book yesterday.", "I will call you tomorrow.", "He will come tomorrow."),
+    *("We are leaving tomorrow.", "She is busy today.", "I am tired today.", "He came here today."),
+)
+
+
+def test_what_the_notes_say_of_swapped_chinese_sentences_holds_of_twenty():
+    explorer = loaded("translate-zh-en")
+    assert len(SWAPPED) == 20
+    for pair in SWAPPED:
+        assert len({answer_text(explorer.trace(text)) for text in pair}) == 2
+        assert len({answer_text(explorer.trace(text, positions="none")) for text in pair}) == 1
+    assert "20 个" in lesson_of("03-does-order-matter", "zh").notes
+
+
+def test_what_the_notes_say_of_the_head_that_aligns_chinese_holds_of_twenty_sentences():
+    explorer = loaded("translate-en-zh")
+
+    def read_for_the_time(text):
+        trace = explorer.trace(text)
+        place = next(n for n, token in enumerate(trace.target_tokens) if token in "昨明今去")
+        row = trace.decoder[1].cross_attention.weights[6, place - 1]
+        return row[-2] > 0.9  # the time stands before the full stop
+
+    assert sum(map(read_for_the_time, AT_THE_END)) == 21
+    assert len(AT_THE_END) == 22
+    assert {"21", "22"} <= set(re.findall(r"\d+", lesson_of("06-how-translation-aligns", "zh").notes))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", NAMES)
-def test_the_page_shows_what_a_lesson_changes_and_offers_to_take_it_back(name):
-    assert is_offered(lesson_of(name).changes)
+def test_the_page_shows_what_a_lesson_changes_and_offers_to_take_it_back(name, language):
+    assert is_offered(lesson_of(name, language).changes)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", ASKING)
-def test_the_right_choice_is_one_of_those_offered(name):
-    lesson = lesson_of(name)
+def test_the_right_choice_is_one_of_those_offered(name, language):
+    lesson = lesson_of(name, language)
     choices = choices_of(Words("en"), lesson, answer(lesson.request(lesson.model)))
     right, _ = truth_of(lesson, lesson.model, answer)
     assert right in choices.names
     assert len(choices.labels) == len(set(choices.labels)) > 1
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", ASKING)
-def test_what_is_revealed_names_the_right_choice(name):
-    lesson = lesson_of(name)
+def test_what_is_revealed_names_the_right_choice(name, language):
+    lesson = lesson_of(name, language)
     right, _ = truth_of(lesson, lesson.model, answer)
     choices = choices_of(Words("en"), lesson, answer(lesson.request(lesson.model)))
     if lesson.predict.ask == "key" or (right.isdigit() and lesson.predict.ask == "answer"):
