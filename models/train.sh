@@ -96,11 +96,13 @@ train_pairs translate-zh-en Chinese --tokens characters --target-tokens bpe --co
 
 # Three steps: a language model of Chinese reviews, in which each token is predicted from those before it; the same with
 # [MASK], which also reads those after it; and a classifier, which also reads short sentences made by a program, most of
-# them negated. The shipped models' first step was stopped after three of the five epochs that its schedule is for. The
-# reviews of books and milk, and a tenth of those of hotels, take no part in any of them.
+# them negated. The shipped models' first step was stopped after three of the five epochs that its schedule is for. The second
+# has two parts. The reviews of books and milk, and a tenth of those of hotels, take no part in any of them.
 CHINESE="ChnSentiCorp hotel reviews, Tan Songbo, but a tenth, and online reviews of hotels, tablets, fruit, shampoo and \
 computers from github.com/SophonPlus/ChineseNlpCorpus: 45,354 reviews"
 CHINESE_TERMS="None stated; compiled from web shops and Ctrip for research; the texts are not included"
+HIDING="--pack --columns text=text --set output=tokens --batch-size 16 --learning-rate 0.0015 --warmup 100 --beta-2 0.98 \
+--weight-decay 0.05 --clip-norm 1 --validation 0.01"
 if makes reviews-zh || makes reviews-zh-masked; then
     "$PYTHON" models/chinese_reviews.py "$DATA/chinese_sentiment/chnsenticorp_htl.csv.gz" \
         "$DATA/chinese_sentiment/shopping_reviews.csv.gz" "$STEPS/chinese"
@@ -111,27 +113,30 @@ if makes reviews-zh-masked; then
         --set vocab_size=4500 max_len=256 d_model=256 num_layers=4 num_heads=8 ffn_dim=1024 positions=learned dropout=0.0 \
         embedding_dropout=0.0 --epochs 5 --batch-size 16 --learning-rate 0.002 --warmup 200 --beta-2 0.98 \
         --weight-decay 0.05 --clip-norm 1 --validation 0.01 --test-share 0
+    # shellcheck disable=SC2086
+    "$PYTHON" -m transformer_viz train --out "$STEPS/reviews-zh-masked" --overwrite --from "$STEPS/reviews-zh-next" \
+        --data "$STEPS/chinese/train.csv.gz" $HIDING --epochs 3
 fi
-train reviews-zh-masked --from "$STEPS/reviews-zh-next" --data "$STEPS/chinese/train.csv.gz" \
-    --test "$STEPS/chinese/test.csv.gz" --pack --columns text=text --set output=tokens --epochs 3 --batch-size 16 \
-    --learning-rate 0.0015 --warmup 100 --beta-2 0.98 --weight-decay 0.05 --clip-norm 1 --validation 0.01 \
+# shellcheck disable=SC2086
+train reviews-zh-masked --from "$STEPS/reviews-zh-masked" --data "$STEPS/chinese/train.csv.gz" \
+    --test "$STEPS/chinese/test.csv.gz" $HIDING --epochs 10 --precision bfloat16 \
     --source "$CHINESE" --licence "$CHINESE_TERMS" \
     --purpose "en=fills in characters of Chinese reviews" "zh=补全中文评论中的字" \
-    --limits "en=It has read nothing but reviews, about 17 million characters, each review six times. It restores one character at a time." \
-        "zh=它只读过评论，每篇六遍，共约一千七百万字；每次只补出一个字。" \
+    --limits "en=It has read nothing but reviews, 45 million characters of 45,000 reviews, each sixteen times. It restores one character at a time." \
+        "zh=它只读过四万五千篇评论，每篇十六遍，共四千五百万字；每次只补出一个字。" \
     --examples "房间很[MASK]净，服务也很好。" "这家酒店的[MASK]餐不错。" "水果很新[MASK]，下次还会买。"
 if makes reviews-zh; then
-    "$PYTHON" models/negate_chinese.py "$STEPS/chinese/train.csv.gz" "$STEPS/negated-zh.csv.gz" --count 9000 --seed 0
+    "$PYTHON" models/negate_chinese.py "$STEPS/chinese/train.csv.gz" "$STEPS/negated-zh.csv.gz" --count 12000 --seed 0
 fi
 train reviews-zh --from models/reviews-zh-masked --data "$STEPS/chinese/train.csv.gz" \
-    --train-only "$STEPS/negated-zh.csv.gz" --test "$STEPS/chinese/test.csv.gz" --epochs 2 --batch-size 32 \
-    --learning-rate 0.0003 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 --word-dropout 0.1 --seed 1 \
+    --train-only "$STEPS/negated-zh.csv.gz" --test "$STEPS/chinese/test.csv.gz" --epochs 3 --batch-size 32 \
+    --precision bfloat16 --learning-rate 0.0003 --weight-decay 0.05 --clip-norm 1 --beta-2 0.99 --average 0.998 --word-dropout 0.1 --seed 1 \
     --validation 0.05 --test-share 0 --label-names 0=差评 1=好评 \
     --set max_len=256 truncation=middle pooling=mean dropout=0.1 embedding_dropout=0.1 \
-    --source "$CHINESE; 8,800 short sentences made by a program, three in five of them negated" \
+    --source "$CHINESE; 11,657 short sentences made by a program, three in five of them negated" \
     --licence "$CHINESE_TERMS" --purpose "en=judges Chinese reviews" "zh=判断中文评论的褒贬" \
-    --limits "en=It has read reviews of hotels, tablets, fruit, shampoo and computers. On those of books its accuracy is 76.0%, on those of milk 78.8%: it has never read any. Of 30 sentences and their negations, ten of them negated twice, it reads both rightly in 20." \
-        "zh=它读过酒店、平板电脑、水果、洗发水和电脑的评论。它从未读过书籍和牛奶的评论，准确率分别为 76.0% 和 78.8%。30 个句子及其否定句（其中 10 对是双重否定）中，两句都判对的有 20 对。" \
+    --limits "en=It has read reviews of hotels, tablets, fruit, shampoo and computers. On those of books its accuracy is 76.6%, on those of milk 74.6%: it has never read any. Of 30 sentences and their negations, ten of them negated twice, it reads both rightly in 25." \
+        "zh=它读过酒店、平板电脑、水果、洗发水和电脑的评论。它从未读过书籍和牛奶的评论，准确率分别为 76.6% 和 74.6%。30 个句子及其否定句（其中 10 对是双重否定）中，两句都判对的有 25 对。" \
     --examples "房间不脏也不吵。" "房间不干净，服务也不好。" "水果很新鲜，下次还会买。" "位置不错，就是早餐一般。"
 # An hour on two free cores.
 train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --columns text=text --pack --tokens characters \

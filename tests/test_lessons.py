@@ -5,6 +5,7 @@ import json
 import random
 import re
 import string
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -93,6 +94,7 @@ def test_there_are_lessons_for_each_kind_of_prediction():
 
 OF_ITS_LANGUAGE = {
     *("03-does-order-matter", "05-do-not-peek", "06-how-translation-aligns"),
+    *("08-attention-is-not-explanation", "09-which-head-carries-not"),
 }
 """Lessons that have a model and a text for each language, and say the same with them."""
 
@@ -279,6 +281,50 @@ def test_what_the_notes_say_of_swapped_chinese_sentences_holds_of_twenty():
         assert len({answer_text(explorer.trace(text)) for text in pair}) == 2
         assert len({answer_text(explorer.trace(text, positions="none")) for text in pair}) == 1
     assert "20 个" in lesson_of("03-does-order-matter", "zh").notes
+
+
+DENIED = (
+    *(
+        "房间不干净。",
+        "服务不好。",
+        "早餐不好吃。",
+        "房间不脏。",
+        "晚上不吵。",
+        "位置不方便。",
+        "质量不好。",
+        "味道不好。",
+    ),
+    *(
+        "屏幕不清晰。",
+        "包装不严实。",
+        "水果不新鲜。",
+        "电池不耐用。",
+        "速度不快。",
+        "前台不热情。",
+        "房间不大。",
+    ),
+    *(
+        "设施不新。",
+        "味道不难闻。",
+        "价格不贵。",
+        "效果不明显。",
+        "环境不安静。",
+        "酒店不推荐。",
+        "衣服不舒服。",
+    ),
+    *("物流不快。", "客服不耐心。"),
+)
+
+
+def test_what_the_notes_say_of_the_chinese_not_holds_of_twenty_four_sentences():
+    explorer, strongest = loaded("reviews-zh"), Counter()
+    for text in DENIED:
+        effects = tv.head_effects(explorer, text).log_odds["encoder"]
+        strongest[np.unravel_index(effects.argmax(), effects.shape)] += 1
+    assert len(DENIED) == 24
+    assert (strongest[0, 2], strongest[0, 1]) == (13, 9)
+    notes = lesson_of("09-which-head-carries-not", "zh").notes
+    assert {"24", "13", "9"} <= set(re.findall(r"\d+", notes))
 
 
 def test_what_the_notes_say_of_the_head_that_aligns_chinese_holds_of_twenty_sentences():
