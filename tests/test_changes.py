@@ -245,6 +245,11 @@ def test_undoing_everything_is_offered_where_there_is_more_than_one_change():
     ("name", "made", "text"),
     [
         ("ablate", lambda number: (number // 3, number % 3), "5 heads off"),
+        (
+            "patterns",
+            lambda number: ((number // 3, number % 3), "uniform" if number % 2 else "previous"),
+            "5 heads: Uniform attention, Previous token only",
+        ),
         ("cut", lambda number: (0, 0, number, 0), "5 edges cut"),
         ("mute", lambda number: (0, 0, number, 0), "5 cells muted"),
     ],

@@ -264,10 +264,16 @@ def _chips(words, config, changes, trace):
     else:
         for head in changes.ablate:
             yield _chip(words("change.chip.ablate", head=_head_name(words, config, head)), "ablate", head)
-    for each in changes.patterns:
-        name = _head_name(words, config, each[0])
-        text = words("change.chip.pattern", head=name, pattern=words(f"change.{each[1]}"))
-        yield _chip(text, "patterns", each)
+    patterns = len(changes.patterns)
+    if patterns > MOST_CHIPS:
+        kinds = [words(f"change.{kind}") for kind in PATTERNS if kind in dict(changes.patterns).values()]
+        text = words("change.chip.patterns", count=patterns, patterns=words("list.comma").join(kinds))
+        yield _chip(text, "patterns")
+    else:
+        for each in changes.patterns:
+            name = _head_name(words, config, each[0])
+            text = words("change.chip.pattern", head=name, pattern=words(f"change.{each[1]}"))
+            yield _chip(text, "patterns", each)
     for field in EDGES:
         edges = getattr(changes, field)
         if len(edges) > MOST_CHIPS:
