@@ -93,7 +93,8 @@ def roles_in(explorer, each):
         tokens = found.query_tokens, found.key_tokens
         for number, layer in enumerate(found.layers):
             possible = patterns_of_config(explorer.config, kind, number)
-            named = roles(layer.weights, found.mask, *tokens, cross=kind == "cross", possible=possible)
+            mask = found.mask[min(number, len(found.mask) - 1)]  # one for all layers, or each its own
+            named = roles(layer.weights, mask, *tokens, cross=kind == "cross", possible=possible)
             yield from (((kind, number, head), role.name) for head, role in enumerate(named))
 
 

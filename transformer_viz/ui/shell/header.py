@@ -82,7 +82,7 @@ def choose_model(place: DeltaGenerator) -> store.ModelSummary | None:
     if not usable:
         return None
     wanted = st.session_state.get("model") or st.query_params.get("model")
-    if wanted not in usable and SUCCESSORS.get(wanted) in usable:
+    if wanted and wanted not in usable and SUCCESSORS.get(wanted) in usable:
         wanted = st.session_state.model = SUCCESSORS[wanted]
     if wanted and wanted not in usable:
         st.toast(t("model.gone", name=escaped(wanted[:64])), icon=":material/search_off:")
