@@ -12,6 +12,7 @@ import pages
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, array, figures, shown
+from shelf import place_of
 
 from transformer_viz import store
 from transformer_viz.analysis import in_original_order, position_table, shuffled_order, sinusoidal_rates
@@ -172,7 +173,7 @@ def test_a_model_without_positions_says_so_and_shows_what_it_lacks():
 @pytest.mark.parametrize("view", ["experiment", "table"])
 def test_without_positions_a_model_like_it_is_opened_with_the_same_text(view, tmp_path, monkeypatch):
     for name in (*SHIPPED, "position-attention"):
-        shutil.copytree(ROOT / "models" / name, tmp_path / name)
+        shutil.copytree(place_of(name), tmp_path / name)
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
     app = open_page(model="attention-only", view=view)
     text = app.session_state["sentence"] if view == "experiment" else None

@@ -11,8 +11,8 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.shelf import kind_of, open_with_text, shown_models
 from transformer_viz.values.trace import Trace
 
-NAMED = (CJK, "LATIN")
-"""Scripts whose names the language files have."""
+SCRIPTS = {CJK: "script.cjk", "LATIN": "script.latin"}
+"""Script -> key of its name; others have none."""
 
 MAX_WORDS = 60
 """Maximum number of reordered tokens shown as text."""
@@ -34,7 +34,7 @@ def is_foreign(script: str, model: store.ModelSummary) -> bool:
 def show_foreign(script: str, model: store.ModelSummary) -> None:
     """Say that a model does not read a script, with a button that opens one of its kind that does."""
     scripts = main_script(examples_of(model.card)), script
-    own, other = (t(f"script.{name if name in NAMED else 'other'}") for name in scripts)
+    own, other = (t(SCRIPTS.get(name, "script.other")) for name in scripts)
     others = (each for each in shown_models() if each.config and kind_of(each) == kind_of(model))
     able = [each for each in others if main_script(examples_of(each.card)) == script]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
