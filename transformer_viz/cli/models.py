@@ -7,9 +7,11 @@ from pathlib import Path
 import pandas as pd
 
 from transformer_viz import store
+from transformer_viz.cli.arguments import columns, read_options
+from transformer_viz.cli.evaluating import tell_left_out
 from transformer_viz.cli.language import known, listed, localized, t
-from transformer_viz.cli.metrics import headline_metrics, metrics_text
-from transformer_viz.cli.output import give, in_words, remark, say, table
+from transformer_viz.cli.metrics import figure_name, headline_metrics, metrics_text
+from transformer_viz.cli.output import aligned, give, in_words, is_quiet, remark, say, table
 from transformer_viz.cli.program import example
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.startup import load_upper_floor
@@ -67,7 +69,12 @@ def _facts_of(model):
 
 def predict(arguments: Namespace) -> None:
     """Write label and probability of each text, or the likeliest tokens behind each [MASK]."""
+    if (arguments.data is None) != (arguments.out is None):
+        raise Problem("command.data_and_out")
     explorer = _load(arguments.model)
+    if arguments.data is not None:
+        _predict_file(explorer, arguments)
+        return
     if explorer.config.fills_in:
         frames = [explorer.fill_in(text) for text in arguments.text]
         for frame in frames:
@@ -89,6 +96,20 @@ def predict(arguments: Namespace) -> None:
             for row in rows
         ]
     )
+
+
+def _predict_file(explorer, arguments):
+    """Write what a model says of each row of a file to another file."""
+    predict_file = load_upper_floor("inspection.predictions").predict_file
+    chosen = columns(arguments.columns), read_options(arguments)
+    found = predict_file(explorer, arguments.data, arguments.out, *chosen, progress=not is_quiet())
+    tell_left_out(found.source)
+    if found.resumed:
+        remark(t("cli.predict.resumed", rows=f"{found.resumed:,}"))
+    say(t("cli.predict.wrote", path=arguments.out, rows=f"{found.rows:,}"))
+    if found.accuracy is not None:
+        say(aligned([(figure_name("accuracy"), f"{found.accuracy:.4f}")]))
+    give({"out": str(arguments.out)} | found._asdict() | {"source": str(arguments.data)})
 
 
 def generate(arguments: Namespace) -> None:

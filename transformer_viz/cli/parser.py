@@ -34,7 +34,7 @@ FACTS = {
 AS_JSON = ("models", "doctor", "predict", "generate", "explain", "compare", "evaluate", "roles", "runs")
 """Commands that write their result as JSON, too."""
 
-REMARKING = ("models", "trace", "explain", "fetch", "evaluate", "roles", "train", "resume")
+REMARKING = ("models", "predict", "trace", "explain", "fetch", "evaluate", "roles", "train", "resume")
 """Commands that write more than their result."""
 
 
@@ -125,7 +125,11 @@ def _add_language(add):
 
 def _add_predict(add):
     add("--model", required=True)
-    add("--text", required=True, nargs="+")
+    asked = Options(add.command, add.place.add_mutually_exclusive_group(required=True))
+    asked("--text", nargs="+")
+    asked("--data", type=Path)
+    add("--out", type=Path)
+    _add_reading(add)
 
 
 def _add_generate(add):

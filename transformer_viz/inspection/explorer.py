@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 import threading
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,6 +16,7 @@ from tqdm import tqdm
 from transformer_viz import store
 from transformer_viz.analysis import label_logits, softmax
 from transformer_viz.data.batches import by_length, pad
+from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.inspection.controls import with_intervention
 from transformer_viz.inspection.forward import Compiled, ForwardPass, Prepared
 from transformer_viz.inspection.means import mean_contexts
@@ -38,6 +39,7 @@ from transformer_viz.values.trace import Trace
 
 if TYPE_CHECKING:
     from transformer_viz.inspection.decode import Generation
+    from transformer_viz.inspection.predictions import FilePredictions
 
 KEPT = {"all": lambda values: values, "weights": weights_only, "logits": logits_only}
 """Value of `keep` in `Explorer.trace` -> function that returns a `ModelTrace` with only those tensors."""
@@ -356,6 +358,19 @@ class Explorer:
         for label, column in zip(self.config.labels, probs.T, strict=True):
             frame[f"prob_{label}"] = column
         return frame
+
+    def predict_file(
+        self,
+        path: str | Path,
+        out: str | Path,
+        columns: Mapping[str, str] | None = None,
+        options: ReadOptions = RECOGNISED,
+        *,
+        progress: bool = False,
+    ) -> "FilePredictions":
+        """Write what the model says of each row of a file; see `predictions.predict_file`."""
+        write = load_upper_floor("inspection.predictions").predict_file
+        return write(self, path, out, columns, options, progress=progress)
 
     def check_answers(self) -> None:
         """Check that the model has an output layer, whose answer can be asked for.
