@@ -11,6 +11,7 @@ import pytest
 from transformer_viz.runs import log as log_module
 from transformer_viz.runs.events import append_event, parse_event
 from transformer_viz.runs.log import MOST_EVENTS, read_log, read_outline
+from transformer_viz.runs.state import RunState
 
 
 @pytest.fixture
@@ -210,3 +211,22 @@ def test_whoever_reads_while_others_write_sees_a_beginning_of_what_they_write(lo
     writer.join()
     assert reads > 0
     assert steps(log) == list(range(300))
+
+
+@pytest.mark.parametrize(
+    ("losses", "best", "improves"),
+    [
+        ([1.0, 0.9], [True, True], True),
+        ([1.0, 0.99], [True, True], False),
+        ([1.0, 0.5, 0.45], [True, True, False], False),
+        ([1.0], [True], False),
+        ([None, None], [True, True], False),
+    ],
+)
+def test_a_run_improves_to_the_end_if_its_last_epoch_is_clearly_the_best(losses, best, improves):
+    epochs = [
+        {"epoch": number + 1, "step": number, "best": is_best} | ({} if loss is None else {"val_loss": loss})
+        for number, (loss, is_best) in enumerate(zip(losses, best, strict=True))
+    ]
+    state = RunState("finished", "", {}, [], epochs, [], "", None, True, False, None)
+    assert state.still_improves == improves

@@ -21,6 +21,10 @@ FINAL_EVENTS = ("finished", "failed")
 """Final events of a run; after "stopped" a process may just be starting."""
 
 
+CLEARLY = 0.02
+"""Share by which the validation loss of an epoch is lower if it clearly improves."""
+
+
 class RunState(NamedTuple):
     """State of a run.
 
@@ -61,6 +65,14 @@ class RunState(NamedTuple):
     def best(self) -> dict | None:
         """The best epoch so far."""
         return next((epoch for epoch in reversed(self.epochs) if epoch["best"]), None)
+
+    @property
+    def still_improves(self) -> bool:
+        """Whether its last epoch was the best, with a validation loss clearly below that of the one before."""
+        if len(self.epochs) < 2 or not self.epochs[-1]["best"]:
+            return False
+        before, last = (epoch.get("val_loss") for epoch in self.epochs[-2:])
+        return before is not None and last is not None and last < (1 - CLEARLY) * before
 
 
 def run_status(last: str, is_worked_on: Callable[[], bool]) -> str:

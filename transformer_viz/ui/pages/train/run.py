@@ -165,6 +165,8 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
     with samples:
         if state.best:
             show_best(state.best, run.job.config)
+        if state.status == "finished" and state.still_improves:
+            st.caption(t("run.improves"))
         if state.samples:
             st.caption(t("run.samples"), help=t("run.samples.help"))
             st.markdown("\n\n".join(map(sample_text, state.samples)))
