@@ -36,6 +36,7 @@ from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
 from transformer_viz.values.beams import BeamRequest
+from transformer_viz.values.classes import ClassesRequest
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_survey import SurveyRequest
 from transformer_viz.values.patterns import MEASURES
@@ -412,6 +413,31 @@ def same_surveys(ours, theirs):
     for name in ("shares", "distances", "even_distances", "entropies"):
         for kind, array in getattr(ours, name).items():
             assert_allclose(getattr(theirs, name)[kind], array, atol=2e-5)
+
+
+def test_many_texts_are_classified_as_in_this_process_and_it_says_how_far_it_is(
+    engine, explorer, reviews, monkeypatch
+):
+    monkeypatch.setattr("transformer_viz.service.engine.engine.BATCH", 100)
+    texts, told = tuple(text[: 5 + number % 40] or text for number, text in enumerate([*reviews] * 60)), []
+    found = engine.classes(ClassesRequest("small", texts), progress=lambda *each: told.append(each))
+    expected = explorer.predict(texts).filter(like="prob_")
+    assert_allclose(found, expected, atol=1e-5)
+    done = [done for stage, done, total in told if stage == "classes" and total == len(texts)]
+    assert done == sorted(done)
+    assert done[-1] == len(texts)
+    assert len(set(done)) > 2
+
+
+def test_classifying_can_be_cancelled(engine, reviews):
+    def cancel(stage, done, total):
+        if done:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        engine.classes(ClassesRequest("small", (*reviews,) * 40), progress=cancel)
+    with pytest.raises(ValueError, match="At most 5,000"):
+        ClassesRequest("small", ("a",) * 5001)
 
 
 def test_a_survey_is_the_one_made_in_this_process_and_says_how_far_it_is(engine, explorer):

@@ -37,7 +37,7 @@ def opened(page, **state):
     return go_to_page(app, page)
 
 
-@pytest.mark.parametrize("page", ["attention", "map", "positions", "masks", "writing"])
+@pytest.mark.parametrize("page", ["attention", "map", "positions", "masks", "writing", "evaluation"])
 def test_a_page_is_one_fragment_also_with_what_it_is_about(fragments, page):
     opened(page, **{f"explained-{page}": True})
     assert len(fragments()) == 1

@@ -2,6 +2,7 @@
 
 from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
 from transformer_viz.analysis.calibration import Calibration, best_temperature, calibration, calibration_error
+from transformer_viz.analysis.evaluation import Interval, confusion, share_interval
 from transformer_viz.analysis.heads import (
     distance,
     entropy,
@@ -64,6 +65,7 @@ from transformer_viz.values.order import named_order, shuffled_order
 
 __all__ = [
     "Calibration",
+    "Interval",
     "PatternShares",
     "Place",
     "Role",
@@ -76,6 +78,7 @@ __all__ = [
     "calibration",
     "calibration_error",
     "causal_mask",
+    "confusion",
     "distance",
     "distribution",
     "entropy",
@@ -115,6 +118,7 @@ __all__ = [
     "same_token_score",
     "sentence_of_token",
     "settled_at",
+    "share_interval",
     "shift_error",
     "shift_rotation",
     "shuffled_order",

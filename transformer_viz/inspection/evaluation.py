@@ -16,12 +16,12 @@ from transformer_viz.analysis import (
     previous_token_score,
     same_token_score,
 )
-from transformer_viz.data import DataError
 from transformer_viz.data.batches import by_length, pad
+from transformer_viz.data.labels import named_labels
 from transformer_viz.inspection.controls import HEADLESS, UNIFORM
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
-from transformer_viz.language import Phrase, Problem
+from transformer_viz.language import Problem
 from transformer_viz.values.config import END_ID, START_ID
 from transformer_viz.values.texts import each_text
 
@@ -107,14 +107,8 @@ def evaluate(
 
 def true_labels(explorer: Explorer, rows: pd.DataFrame) -> pd.Series:
     """Return the labels of rows by the model's names; arguments and errors as for `evaluate`."""
-    names = {value: name for name, value in explorer.card.get("label_values", {}).items()}
-    truth = pd.Series(rows["label"]).map(lambda label: names.get(label, label))
-    strange = truth.loc[~truth.isin(explorer.config.labels)]
-    if len(strange):
-        known = [Phrase("quoted", text=label) for label in (*explorer.config.labels, *names)]
-        row, label = int(strange.index[0]) + 1, strange.iloc[0]
-        raise DataError("evaluation.label", row=row, label=label, model=explorer.name, labels=known)
-    return truth
+    values = explorer.card.get("label_values", {})
+    return named_labels(pd.Series(rows["label"]), explorer.config.labels, values, explorer.name)
 
 
 def _class_logits(explorer, token_ids, progress, keep_going):

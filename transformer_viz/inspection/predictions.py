@@ -14,6 +14,7 @@ from tqdm import tqdm
 from transformer_viz.data import DataError, preview, read_for_decoder, read_labelled, read_texts
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.data.options import RECOGNISED, ReadOptions
+from transformer_viz.data.written import FORMATS, written
 from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.evaluation import true_labels
 from transformer_viz.inspection.explorer import Explorer
@@ -27,12 +28,6 @@ BLOCK = 4096
 
 BATCH_SIZE = 64
 """Rows of similar length that the model reads together."""
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell begins with that a spreadsheet takes for a formula."""
-
-FORMATS = (".csv", ".jsonl")
-"""Suffixes of the files that can be written."""
 
 
 class FilePredictions(NamedTuple):
@@ -202,24 +197,6 @@ def right_in(frame: pd.DataFrame) -> int | None:
     return (
         int(np.sum(frame["label"].to_numpy() == frame["predicted"].to_numpy())) if "label" in frame else None
     )
-
-
-def written(frame: pd.DataFrame, suffix: str, *, has_header: bool) -> bytes:
-    """Return rows as they stand in a file.
-
-    Args:
-        frame: The rows.
-        suffix: One of `FORMATS`.
-        has_header: Whether they are the first of the file.
-    """
-    if suffix == ".jsonl":
-        rows = frame.round(6).to_dict("records")
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
-    safe = frame.copy()
-    for name in safe.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in safe.dtypes]]:
-        safe[name] = [f"'{cell}" if cell.startswith(FORMULA) else cell for cell in safe[name]]
-    text = safe.to_csv(index=False, header=has_header, lineterminator="\n", float_format="%.6f")
-    return text.encode("utf-8-sig" if has_header else "utf-8")
 
 
 def _key(explorer, source, options):

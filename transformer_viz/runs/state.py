@@ -68,7 +68,7 @@ class RunState(NamedTuple):
 
     @property
     def still_improves(self) -> bool:
-        """Whether its last epoch was the best, with a validation loss clearly below that of the one before."""
+        """Whether its last epoch was the best, its validation loss clearly below that of the one before."""
         if len(self.epochs) < 2 or not self.epochs[-1]["best"]:
             return False
         before, last = (epoch.get("val_loss") for epoch in self.epochs[-2:])

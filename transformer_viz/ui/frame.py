@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
 from transformer_viz.ui.pages.attention import page as attention
+from transformer_viz.ui.pages.evaluation import page as evaluation
 from transformer_viz.ui.pages.lessons import page as lessons
 from transformer_viz.ui.pages.map import page as map_page
 from transformer_viz.ui.pages.masks import page as masks
@@ -65,11 +66,12 @@ def show() -> None:
     positions_page = with_model("positions", "format_list_numbered", positions.show, open_attention)
     masks_page = with_model("masks", "grid_off", masks.show, open_attention)
     writing_page = with_model("writing", "edit_note", writing.show, open_attention)
+    evaluation_page = with_model("evaluation", "fact_check", evaluation.show, open_attention)
     train_page = without_model("train", "school", train.show, open_model)
     models_page = without_model("models", "inventory_2", models.show, open_model)
     lessons_page = without_model("lessons", "menu_book", lessons.show, start_lesson)
     with_lessons = {"attention": attention_page, "map": steps_page, "train": train_page}
-    about_model = [attention_page, steps_page, positions_page, masks_page, writing_page]
+    about_model = [attention_page, steps_page, positions_page, masks_page, writing_page, evaluation_page]
     pages = [*about_model, train_page, models_page, lessons_page]
     if is_teacher():
         pages.append(without_model("teacher", "co_present", teacher.show))

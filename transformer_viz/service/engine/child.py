@@ -21,6 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any, Literal
 
+import numpy as np
+
 from transformer_viz import store
 from transformer_viz.analysis.survey import MeasuredText
 from transformer_viz.network.startup import load_upper_floor
@@ -33,6 +35,7 @@ from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.models import Models
 from transformer_viz.values.beams import BeamRequest, BeamTree
+from transformer_viz.values.classes import ClassesRequest
 from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.head_roles import Typical
 from transformer_viz.values.head_survey import SurveyRequest, Text
@@ -44,8 +47,11 @@ from transformer_viz.values.trace import Trace
 COMPILED_BYTES = 30 * 2**20
 """Memory of a model beside its parameters: its vocabulary, and what is compiled for it."""
 
-Asked = Request | SurveyRequest | BeamRequest | PreferenceRequest | EffectsRequest
+Asked = Request | SurveyRequest | ClassesRequest | BeamRequest | PreferenceRequest | EffectsRequest
 """What names a model, and what is asked of it."""
+
+CLASSES = 64
+"""Texts that a classifier reads between two looks at the time."""
 
 PORTION = 0.1
 """Seconds of one portion of long work, plus the rest of its current pass."""
@@ -228,6 +234,19 @@ def left_out(
     measure, prepared = load_upper_floor("questions.effects.measure"), explorer.prepare(asked.request)
     parts = measure.left_out(explorer, prepared, answer, words, seconds=PORTION)
     return {word: value for part in parts for word, value in part}
+
+
+def classes(explorer: Any, _request: ClassesRequest, texts: Sequence[str]) -> np.ndarray:
+    """Return the probabilities of the labels, float32 (text, label), of as many of these texts, from the
+    first on, as fit into a portion.
+    """
+    end, found = time.monotonic() + PORTION, []
+    for start in range(0, len(texts), CLASSES):
+        answers = explorer.predict(texts[start : start + CLASSES])
+        found.append(answers.filter(regex="^prob_").to_numpy(np.float32))
+        if time.monotonic() > end:
+            break
+    return np.concatenate(found)
 
 
 def survey(

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 
+import numpy as np
 from cachetools import LRUCache, cachedmethod
 
 from transformer_viz import store
@@ -26,6 +27,7 @@ from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.beams import BeamRequest, BeamTree
+from transformer_viz.values.classes import ClassesRequest
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import kept_words
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length_order
@@ -47,6 +49,9 @@ QUICK_LIMIT, SLOW_LIMIT = 30, 60
 
 PART = 16
 """Texts of a survey that are sent to the child at a time; it answers for as many as fit into a portion."""
+
+BATCH = 1024
+"""Texts to classify that are sent to the child at a time, as for `PART`."""
 
 POLL = 0.05
 """Interval in seconds between two checks whether a model is loaded."""
@@ -153,6 +158,31 @@ class Engine:
                 left, part = left[len(found) :], part[len(found) :]
                 tell("working", 0, 0)
         return totals.result()
+
+    def classes(self, request: ClassesRequest, *, progress: Progress | None = None) -> np.ndarray:
+        """Return the probabilities that a classifier gives to its labels, in portions: float32 (text, label).
+
+        Args:
+            request: Model and texts.
+            progress: Called after each portion, and while there is none.
+
+        Raises:
+            EngineError, ModelError, ValueError: As `answer`.
+        """
+        texts, order = request.texts, length_order(request.texts)
+        found: list[np.ndarray] = []
+        done = 0
+
+        def tell(stage: str, _done: int, _total: int) -> None:
+            _tell(progress, "classes" if stage == "working" else stage, done, len(texts))
+
+        while done < len(texts):
+            part = [texts[each] for each in order[done : done + BATCH]]
+            found.append(self._ask(self._slow, child.classes, request, part, progress=tell))
+            done += len(found[-1])
+            tell("working", 0, 0)
+        probs = np.concatenate(found)
+        return probs[np.argsort(order)]
 
     def effects(self, asked: EffectsRequest, *, progress: Progress | None = None) -> Effects:
         """Return what each cell, head and word does to an answer; words are left out in portions.

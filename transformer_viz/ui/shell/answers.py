@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
 
@@ -25,6 +26,7 @@ from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import opening_requests, shared_engine
 from transformer_viz.ui.shell.session import give_way, is_fragment_run
 from transformer_viz.values.beams import BeamRequest, BeamTree
+from transformer_viz.values.classes import ClassesRequest
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
@@ -94,6 +96,13 @@ def head_survey(request: SurveyRequest) -> HeadSurvey | None:
     return _answered(request, _surveyed)
 
 
+def classes(request: ClassesRequest) -> np.ndarray | None:
+    """Return the probabilities that a classifier gives to its labels: float32 (text, label); if there is
+    nothing, show why and return None. It is not cached: the texts are the visitor's own.
+    """
+    return _answered(request, _classified)
+
+
 def word_preferences(model: str, query: str | None = None) -> tuple[Preferences, ...]:
     """Return which words each head of the first layer prefers, in any text.
 
@@ -156,8 +165,12 @@ def _surveyed(request, stamp, progress):
     return shared_engine().survey(request, progress=progress)
 
 
+def _classified(request, stamp, progress):
+    return shared_engine().classes(request, progress=progress)
+
+
 def _answered(
-    request: Request | SurveyRequest | BeamRequest | EffectsRequest,
+    request: Request | SurveyRequest | ClassesRequest | BeamRequest | EffectsRequest,
     ask: Callable[..., Any] | None = None,
     *,
     quiet: bool = False,

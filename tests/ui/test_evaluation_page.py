@@ -1,0 +1,97 @@
+"""The Evaluation page, run by Streamlit's own test harness against a real engine and a shipped model."""
+
+import pages
+import pandas as pd
+import pytest
+from pages import again, shown
+from shelf import place_of
+from streamlit.testing.v1 import AppTest
+
+from transformer_viz.inspection.explorer import load
+from transformer_viz.runs import keep_upload
+from transformer_viz.ui.pages.evaluation.page import FILE
+
+pytestmark = pytest.mark.usefixtures("engine", "shipped")
+
+TEXTS = [
+    "房间干净，服务员好。",
+    "房间很脏，隔音太差。",
+    "早餐不错。",
+    "再也不来了。",
+    "位置很好。",
+    "没睡好。",
+] * 3
+
+
+@pytest.fixture
+def predicted():
+    return load(place_of("hotel-zh")).predict(TEXTS)
+
+
+@pytest.fixture
+def labelled(predicted):
+    """The texts with labels, as in the file that the model was trained on, of which each fifth is wrong."""
+    values = {"好评": "1", "差评": "0"}
+    labels = [values[label] for label in predicted["label"]]
+    labels = [{"0": "1", "1": "0"}[label] if n % 5 == 0 else label for n, label in enumerate(labels)]
+    return pd.DataFrame({"text": TEXTS, "label": labels})
+
+
+def opened(frame, **address):
+    """Open the page with an upload, as if it had been chosen there."""
+    upload = keep_upload(frame.to_csv(index=False).encode(), "rows.csv")
+    app = AppTest.from_file(pages.APP, default_timeout=pages.PATIENCE)
+    app.session_state[FILE] = upload, "rows.csv"
+    for key, value in ({"model": "hotel-zh"} | address).items():
+        app.query_params[key] = value
+    return pages.go_to_page(app, "evaluation")
+
+
+def rows_of(app):
+    [table] = app.dataframe
+    return table.value
+
+
+def test_the_mistakes_stand_first_the_surest_of_them_at_the_top(labelled, predicted):
+    app = opened(labelled, lang="en")
+    wrong = [n for n in range(len(TEXTS)) if n % 5 == 0]
+    assert f"**{1 - len(wrong) / len(TEXTS):.1%} of {len(TEXTS)} rows are right**" in shown(app)
+    probs = predicted.filter(like="prob_").max(axis=1)
+    expected = sorted(wrong, key=lambda n: -probs[n])
+    assert rows_of(app)["text"].tolist() == [TEXTS[n] for n in expected]
+    assert rows_of(app)["probability"].tolist() == pytest.approx([probs[n] for n in expected], abs=1e-5)
+
+
+def test_a_cell_of_the_matrix_shows_its_rows_and_stays_in_the_address(labelled, predicted):
+    app = opened(labelled, lang="en", rows="all")
+    truth = labelled["label"].map({"1": "好评", "0": "差评"})
+    counts = pd.crosstab(truth, predicted["label"]).reindex(index=["差评", "好评"], columns=["差评", "好评"])
+    for row in range(2):
+        for column in range(2):
+            assert app.button(key=f"cell-{row}-{column}").label == str(counts.iloc[row, column])
+    app.button(key="cell-0-1").click()
+    again(app)
+    assert app.query_params["cell"] in ("0-1", ["0-1"])
+    chosen = (truth == "差评") & (predicted["label"] == "好评")
+    assert rows_of(app)["text"].tolist() == [text for text, here in zip(TEXTS, chosen, strict=True) if here]
+    reopened = opened(labelled, lang="zh", rows="all", cell="0-1")
+    assert len(rows_of(reopened)) == chosen.sum() > 0
+
+
+def test_texts_without_labels_are_predicted_too(labelled, predicted):
+    app = opened(labelled[["text"]], lang="en")
+    assert "rows are right" not in shown(app)
+    assert sorted(rows_of(app)["predicted"]) == sorted(predicted["label"])
+
+
+def test_a_label_that_the_model_does_not_know_is_named(labelled):
+    app = opened(labelled.assign(label=["north"] + ["0", "1"] * 8 + ["0"]), lang="en")
+    assert "north" in shown(app)
+    assert not app.dataframe
+
+
+def test_a_model_without_labels_offers_those_that_have_some():
+    app = pages.open_page("evaluation", model="induction", lang="en")
+    assert "“induction” predicts no labels" in shown(app)
+    app.button(key="open-hotel-zh").click()
+    assert again(app).selectbox(key="model").value == "hotel-zh"

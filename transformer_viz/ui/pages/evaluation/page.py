@@ -1,0 +1,332 @@
+"""The Evaluation page: what a classifier says of each row of a file, and where it is wrong."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.analysis import calibration_error, confusion, share_interval
+from transformer_viz.data import (
+    BadRows,
+    DataError,
+    Preview,
+    ReadOptions,
+    evenly_spaced,
+    read_labelled,
+    read_texts,
+)
+from transformer_viz.data.labels import named_labels
+from transformer_viz.data.written import written
+from transformer_viz.runs import RunError, Upload
+from transformer_viz.ui.shell.address import from_address, to_address
+from transformer_viz.ui.shell.answers import classes
+from transformer_viz.ui.shell.card_facts import config_of, part
+from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.problems import show_problem
+from transformer_viz.ui.shell.sentence import MAX_CHARS
+from transformer_viz.ui.shell.shelf import purpose_of, select_model, shown_models
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, column_titles, stored_upload
+from transformer_viz.values.classes import MOST_TEXTS, ClassesRequest
+
+FILE, DONE, OPENED = "evaluation-file", "evaluation-done", "evaluation-opened"
+"""Session keys: the last file, key -> probabilities, and whether a row is to be opened on Attention."""
+
+KEPT = 2
+"""Results kept in a session."""
+
+MENU, CELL = 220, 160
+"""Widths of a menu, and of a cell of the confusion matrix, in pixels."""
+
+FEW_LABELS = 8
+"""Most labels of a confusion matrix whose cells are buttons."""
+
+ROWS_SHOWN = 1_000
+"""Most rows of the table; all of them are in the file."""
+
+FILTERS = ("wrong", "unsure", "all")
+"""What the table shows: mistakes, the surest first; all rows, the least sure first; all, as in the file."""
+
+
+class Rows(NamedTuple):
+    """The rows of a file that are predicted.
+
+    Attributes:
+        texts: Their texts.
+        truth: Numbers of their labels, int (row,); None: the file has none.
+        total: Number of all rows of the file.
+        bad_rows: Rows that cannot be used.
+    """
+
+    texts: tuple[str, ...]
+    truth: np.ndarray | None
+    total: int
+    bad_rows: BadRows
+
+
+def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
+    """Show the page for one model.
+
+    Args:
+        model: The model.
+        open_attention: Goes to the Attention page.
+    """
+    if st.session_state.pop(OPENED, False):
+        open_attention()
+    st.header(t("evaluation.title"), anchor=False)
+    labels = config_of(model).labels
+    if not labels:
+        _offer_classifiers(model)
+        return
+    st.markdown(t("evaluation.why", labels=escaped(t("list.comma").join(labels[:6]))))
+    upload = _ask_upload()
+    if upload is None:
+        return
+    try:
+        with st.expander(t("evaluation.reading"), icon=":material/tune:"):
+            options, found = ask_options(upload[0])
+            columns = _ask_columns(found)
+        rows = _read(upload[0], tuple(columns.items()), options, labels, _values(model), model.name)
+    except DataError as error:
+        show_problem(error.renamed(str(upload[0].path), upload[1]))
+        return
+    if not ask_bad_rows(rows.bad_rows):
+        return
+    probs = _probs_of(model, (upload[0].sha256, options, *columns.items()), rows.texts)
+    if probs is not None:
+        _show_size(upload[1], rows)
+        _show_result(model.name, labels, rows, probs)
+
+
+def _offer_classifiers(model):
+    st.info(t("evaluation.none", model=escaped(model.name)), icon=":material/fact_check:")
+    with st.container(horizontal=True, gap="small"):
+        for each in shown_models():
+            if not each.problem and config_of(each).labels:
+                label = f"{escaped(each.name)} · {escaped(purpose_of(each))}"
+                st.button(label, key=f"open-{each.name}", on_click=select_model, args=(each.name,))
+
+
+def _ask_upload() -> tuple[Upload, str] | None:
+    """Show the upload; return the file and its name, the last one if the page was left in between."""
+    file = st.file_uploader(t("evaluation.file"), help=t("evaluation.file.help"), key="evaluation-upload")
+    if file is not None:
+        try:
+            st.session_state[FILE] = stored_upload(file), file.name
+        except RunError as error:
+            show_problem(error)
+            return None
+    kept = st.session_state.get(FILE)
+    return kept if kept and kept[0].path.exists() else None
+
+
+def _ask_columns(found: Preview) -> dict[str, str]:
+    """Show the choice of the columns of a table; return role -> column, {} for plain text."""
+    if found.format == "text":
+        return {}
+    columns, titles = list(found.columns), column_titles(found)
+    guess = {**found.guess.get("texts", {}), **found.guess.get("labels", {})}
+    row = st.container(horizontal=True, gap="small")
+    at = columns.index(guess["text"]) if "text" in guess else 0
+    named = {"format_func": titles.__getitem__, "width": MENU}
+    text = row.selectbox(t("data.text"), columns, at, key="evaluation-text", **named)
+    options = [None, *(column for column in columns if column != text)]
+    label = row.selectbox(
+        t("data.label"),
+        options,
+        options.index(guess.get("label")) if guess.get("label") in options else 0,
+        format_func=lambda column: t("evaluation.unlabelled") if column is None else titles[column],
+        key="evaluation-label",
+        width=MENU,
+    )
+    return {"text": text} | ({} if label is None else {"label": label})
+
+
+def _values(model):
+    """Return the pairs of label and value in the file that the model was trained on, as its card has them."""
+    return tuple((name, str(value)) for name, value in part(model.card, "label_values").items())
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _read(
+    upload: Upload,
+    columns: tuple[tuple[str, str], ...],
+    options: ReadOptions,
+    labels: tuple[str, ...],
+    values: tuple[tuple[str, str], ...],
+    model: str,
+) -> Rows:
+    """Return the rows of an upload that are predicted, evenly spaced over the file.
+
+    Raises:
+        DataError: If it cannot be used, or has a label that is none of the model's.
+    """
+    roles = dict(columns)
+    read = read_labelled if "label" in roles else read_texts
+    rows = read(upload.path, roles, options._replace(skip_bad_rows=True), sha256=upload.sha256)
+    chosen = evenly_spaced(rows, MOST_TEXTS)
+    truth = None
+    if "label" in roles:
+        named = named_labels(pd.Series(chosen["label"]), labels, dict(values), model)
+        truth = pd.Index(labels).get_indexer(named)
+    return Rows(tuple(chosen["text"].str[:MAX_CHARS]), truth, len(rows), rows.attrs["bad_rows"])
+
+
+def _show_size(name, rows):
+    used, total = f"{len(rows.texts):,}", f"{rows.total:,}"
+    if len(rows.texts) < rows.total:
+        st.caption(t("evaluation.sampled", name=escaped(name), used=used, total=total))
+
+
+def _probs_of(model, file, texts) -> np.ndarray | None:
+    """Return the probabilities of a file's rows, kept in the session; without them, show why."""
+    key = (model.reference, store.stamp(model.reference), *file)
+    done = st.session_state.setdefault(DONE, {})
+    if key not in done:
+        probs = classes(ClassesRequest(model.reference, texts))
+        if probs is None:
+            return None
+        done[key] = probs
+        for oldest in list(done)[:-KEPT]:
+            del done[oldest]
+    return done[key]
+
+
+def _show_result(name: str, labels: Sequence[str], rows: Rows, probs: np.ndarray) -> None:
+    """Show the figures, the confusion matrix and the rows."""
+    predicted = probs.argmax(axis=1)
+    frame = pd.DataFrame({"text": rows.texts})
+    if rows.truth is not None:
+        frame["label"] = np.array(labels, object)[rows.truth]
+    frame["predicted"] = np.array(labels, object)[predicted]
+    frame["probability"] = probs.max(axis=1)
+    cell = None
+    if rows.truth is not None:
+        figures, matrix = st.columns(2, gap="medium")
+        with figures:
+            _show_figures(labels, rows.truth, predicted, probs)
+        with matrix:
+            cell = _show_confusion(labels, confusion(rows.truth, predicted, len(labels)))
+    frame = _show_rows(frame, cell)
+    whole = frame.join(pd.DataFrame(probs, columns=[f"prob_{label}" for label in labels]))
+    st.download_button(
+        t("evaluation.download"),
+        lambda: written(whole, ".csv"),
+        file_name=f"{name}-predictions.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _show_figures(labels, truth, predicted, probs):
+    """Show the accuracy with its interval, beside always saying the most frequent label."""
+    found = share_interval(int((truth == predicted).sum()), len(truth))
+    counts = np.bincount(truth, minlength=len(labels))
+    most = int(counts.argmax())
+    st.markdown(
+        t(
+            "evaluation.accuracy",
+            share=f"{found.share:.1%}",
+            low=f"{found.low:.1%}",
+            high=f"{found.high:.1%}",
+            rows=f"{len(truth):,}",
+            label=escaped(labels[most]),
+            majority=f"{counts[most] / len(truth):.1%}",
+        )
+    )
+    error = calibration_error(probs, truth)
+    st.caption(t("evaluation.calibration", error=f"{error:.1%}"))
+
+
+def _show_confusion(labels, counts) -> tuple[str, str] | None:
+    """Show the confusion matrix, each of its cells a button that filters the rows; return the chosen cell."""
+    places = [f"{row}-{column}" for row in range(len(labels)) for column in range(len(labels))]
+    from_address("cell", places, "")
+    chosen = st.session_state.get("cell", "")
+    st.markdown(f"**{t('evaluation.confusion')}**")
+    if len(labels) > FEW_LABELS:
+        st.caption(t("evaluation.many"))
+        return None
+    widths, width = [1.4, *[1] * len(labels)], CELL * (len(labels) + 1)
+    _, *others = st.columns(widths, width=width)
+    for column, label in zip(others, labels, strict=True):
+        column.caption(t("card.predicted", label=escaped(label)))
+    for row, label in enumerate(labels):
+        head, *cells = st.columns(widths, width=width, vertical_alignment="center")
+        head.caption(t("evaluation.true", label=escaped(label)))
+        for column, cell in enumerate(cells):
+            place = f"{row}-{column}"
+            cell.button(
+                f"{counts[row, column]:,}",
+                key=f"cell-{place}",
+                type="primary" if place == chosen else "secondary",
+                on_click=_choose,
+                args=("" if place == chosen else place,),
+                disabled=not counts[row, column],
+                width="stretch",
+            )
+    to_address("cell", chosen)
+    if not chosen:
+        return None
+    row, column = map(int, chosen.split("-"))
+    return labels[row], labels[column]
+
+
+def _choose(place):
+    st.session_state.cell = place
+
+
+def _show_rows(frame: pd.DataFrame, cell: tuple[str, str] | None) -> pd.DataFrame:
+    """Show the rows that are chosen, with a button that opens one of them on Attention; return all rows."""
+    has_labels = "label" in frame
+    options = FILTERS if has_labels else FILTERS[1:]
+    from_address("rows", options, options[0])
+    names = {name: t(f"evaluation.rows.{name}") for name in options}
+    kind = st.segmented_control(
+        t("evaluation.rows"), options, format_func=names.__getitem__, key="rows", required=True
+    )
+    to_address("rows", kind if kind != options[0] else "")
+    kept = np.ones(len(frame), bool)
+    if cell is not None:
+        kept = (frame["label"] == cell[0]).to_numpy() & (frame["predicted"] == cell[1]).to_numpy()
+    elif kind == "wrong":
+        kept = frame["label"].to_numpy() != frame["predicted"].to_numpy()
+    shown = frame.iloc[np.flatnonzero(kept)]
+    if kind == "wrong":
+        shown = shown.sort_values("probability", ascending=False, kind="stable")
+    elif kind == "unsure":
+        shown = shown.sort_values("probability", kind="stable")
+    st.caption(t("evaluation.count", count=f"{len(shown):,}", total=f"{len(frame):,}"))
+    if shown.empty:
+        return frame
+    columns = {name: t(f"evaluation.column.{name}") for name in shown}
+    chosen = st.dataframe(
+        shown.head(ROWS_SHOWN).set_axis([*columns.values()], axis=1),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"evaluation-table-{kind}-{cell}",
+        column_config={
+            columns["probability"]: st.column_config.NumberColumn(format="percent", width="small")
+        },
+    )
+    picked = chosen["selection"]["rows"]
+    text = shown["text"].iloc[picked[0]] if picked else ""
+    st.button(
+        t("evaluation.open"),
+        key="leave-evaluation",
+        icon=":material/visibility:",
+        disabled=not picked,
+        help=t("evaluation.open.help"),
+        on_click=_open,
+        args=(text,),
+    )
+    return frame
+
+
+def _open(text):
+    st.session_state.sentence = text
+    st.session_state[OPENED] = True
