@@ -176,6 +176,8 @@ export function drawScale(pen, { scene, at, theme, scale }) {
   });
   if (!scene.masked || !scene.back) return;
   const beside = at.left + pen.measureText(ticks[0]).width + 14;
+  const end = at.left + at.across - pen.measureText(ticks[ticks.length - 1]).width - 8;
+  if (beside + 14 + pen.measureText(scene.masked).width > end) return;
   pen.textAlign = "left";
   pen.fillText(scene.masked, beside + 14, top + 17);
   pen.fillStyle = scene.back;
