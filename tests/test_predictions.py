@@ -137,6 +137,8 @@ def test_a_column_that_only_looks_like_labels_is_left_alone(explorer, file, text
 def test_rows_that_cannot_be_used_are_counted(explorer, file, tmp_path):
     file.write_text(file.read_text() + ",good\n")
     with pytest.raises(DataError, match="line 27"):
+        predict_file(explorer, file, tmp_path / "out.csv")
+    with pytest.raises(DataError, match="line 27"):
         predict_file(explorer, file, tmp_path / "out.csv", {"label": "label"})
     found = predict_file(
         explorer, file, tmp_path / "out.csv", {"label": "label"}, ReadOptions(skip_bad_rows=True)

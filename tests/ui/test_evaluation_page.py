@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import keep_upload
-from transformer_viz.ui.pages.evaluation.page import FILE
+from transformer_viz.ui.shell.upload import file_key
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")
 
@@ -41,7 +41,7 @@ def opened(frame, **address):
     """Open the page with an upload, as if it had been chosen there."""
     upload = keep_upload(frame.to_csv(index=False).encode(), "rows.csv")
     app = AppTest.from_file(pages.APP, default_timeout=pages.PATIENCE)
-    app.session_state[FILE] = upload, "rows.csv"
+    app.session_state[file_key("evaluation")] = upload, "rows.csv"
     for key, value in ({"model": "hotel-zh"} | address).items():
         app.query_params[key] = value
     return pages.go_to_page(app, "evaluation")

@@ -30,6 +30,10 @@ BATCH_SIZE = 64
 """Rows of similar length that the model reads together."""
 
 
+NO_LABELS = ("evaluation.label", "labels.many", "labels.most")
+"""Errors of a column that only looks like the labels of a model."""
+
+
 class FilePredictions(NamedTuple):
     """What was written.
 
@@ -133,7 +137,9 @@ def _labelled_or_texts(explorer, path, columns, options):
         try:
             rows = read_labelled(path, columns or guess["labels"], options)
             return rows.assign(label=true_labels(explorer, rows))
-        except DataError:  # a column that only looks like labels
+        except DataError as error:
+            if error.code not in NO_LABELS:
+                raise
             columns = columns or {"text": guess["labels"]["text"]}
     return read_texts(path, columns, options)
 

@@ -10,9 +10,10 @@ from transformer_viz.data.columns import HEADERLESS
 from transformer_viz.data.encodings import ENCODINGS, UTF_8
 from transformer_viz.data.table import numbered
 from transformer_viz.language import sentence_of
-from transformer_viz.runs import Upload, keep_upload
+from transformer_viz.runs import RunError, Upload, keep_upload
 from transformer_viz.ui.shell.classroom import keep_visitor, owner
 from transformer_viz.ui.shell.language import escaped, t, words
+from transformer_viz.ui.shell.problems import show_problem
 
 MAX_UNPACKED_BYTES = 150 * 2**20
 """Maximum unpacked size of an upload, in bytes: the server process reads it."""
@@ -36,6 +37,33 @@ def stored_upload(file: UploadedFile) -> Upload:
         upload = keep_upload(file.getvalue(), file.name, owner=owner())
         st.session_state.upload = (file.file_id, upload)
     return upload
+
+
+def ask_upload(name: str, label: str, help_text: str) -> tuple[Upload, str] | None:
+    """Show the upload of a file; return it and its name, the last one if the page was left in between.
+
+    Args:
+        name: Beginning of its keys in the session.
+        label: What stands above it.
+        help_text: Its tip.
+    """
+    key = file_key(name)
+    file = st.file_uploader(
+        label, help=help_text, key=f"{name}-upload", on_change=lambda: st.session_state.pop(key, None)
+    )
+    if file is not None:
+        try:
+            st.session_state[key] = stored_upload(file), file.name
+        except RunError as error:
+            show_problem(error)
+            return None
+    kept = st.session_state.get(key)
+    return kept if kept and kept[0].path.exists() else None
+
+
+def file_key(name: str) -> str:
+    """Return the session key of the last file of `ask_upload`."""
+    return f"{name}-file"
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

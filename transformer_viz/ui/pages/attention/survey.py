@@ -14,14 +14,14 @@ from transformer_viz.data import (
     read_pairs,
     read_texts,
 )
-from transformer_viz.runs import RunError, Upload
+from transformer_viz.runs import Upload
 from transformer_viz.ui.pages.attention.sheet import MENU, show_sheet
 from transformer_viz.ui.shell.answers import head_survey
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
-from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, column_titles, stored_upload
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, ask_upload, column_titles, file_key
 from transformer_viz.values.head_survey import (
     MAX_SURVEY_TEXTS,
     HeadSurvey,
@@ -33,8 +33,8 @@ from transformer_viz.values.trace import Trace
 KEPT = 3
 """Surveys kept in a session."""
 
-FILE, ASKED, DONE = "survey-file", "survey-asked", "survey-done"
-"""Session keys: the last file, the survey asked for, and key -> survey."""
+ASKED, DONE = "survey-asked", "survey-done"
+"""Session keys: the survey asked for, and key -> survey."""
 
 
 class Texts(NamedTuple):
@@ -56,13 +56,13 @@ def show_survey(model: store.ModelSummary, trace: Trace) -> None:
 
     Last on its page: the measurement takes a while. A visitor who comes back with a file finds them open.
     """
-    st.session_state.setdefault("survey", FILE in st.session_state)
+    st.session_state.setdefault("survey", file_key("survey") in st.session_state)
     box = st.expander(t("survey.title"), icon=":material/library_books:", key="survey", on_change="rerun")
     if not box.open:
         return
     with box:
         st.markdown(t("survey.why"))
-        upload = _ask_upload()
+        upload = ask_upload("survey", t("survey.file"), t("survey.file.help"))
         if upload is None:
             return
         path = str(upload[0].path)
@@ -79,25 +79,6 @@ def show_survey(model: store.ModelSummary, trace: Trace) -> None:
         survey = _survey_of(model, (upload[0].sha256, options, *columns.items()), texts)
         if survey is not None:
             show_sheet(model, survey, trace)
-
-
-def _ask_upload() -> tuple[Upload, str] | None:
-    """Show the upload; return the file and its name, the last one if the page was left in between."""
-    file = st.file_uploader(
-        t("survey.file"), help=t("survey.file.help"), key="survey-upload", on_change=_forget_file
-    )
-    if file is not None:
-        try:
-            st.session_state[FILE] = stored_upload(file), file.name
-        except RunError as error:
-            show_problem(error)
-            return None
-    kept = st.session_state.get(FILE)
-    return kept if kept and kept[0].path.exists() else None
-
-
-def _forget_file():
-    st.session_state.pop(FILE, None)
 
 
 def _ask_columns(found: Preview, model: store.ModelSummary) -> dict[str, str]:

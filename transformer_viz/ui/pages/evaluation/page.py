@@ -20,7 +20,7 @@ from transformer_viz.data import (
 )
 from transformer_viz.data.labels import named_labels
 from transformer_viz.data.written import written
-from transformer_viz.runs import RunError, Upload
+from transformer_viz.runs import Upload
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.answers import classes
 from transformer_viz.ui.shell.card_facts import config_of, part
@@ -28,11 +28,11 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
 from transformer_viz.ui.shell.shelf import purpose_of, select_model, shown_models
-from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, column_titles, stored_upload
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, ask_upload, column_titles
 from transformer_viz.values.classes import MOST_TEXTS, ClassesRequest
 
-FILE, DONE, OPENED = "evaluation-file", "evaluation-done", "evaluation-opened"
-"""Session keys: the last file, key -> probabilities, and whether a row is to be opened on Attention."""
+DONE, OPENED = "evaluation-done", "evaluation-opened"
+"""Session keys: key -> probabilities, and whether a row is to be opened on Attention."""
 
 KEPT = 2
 """Results kept in a session."""
@@ -81,7 +81,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         _offer_classifiers(model)
         return
     st.markdown(t("evaluation.why", labels=escaped(t("list.comma").join(labels[:6]))))
-    upload = _ask_upload()
+    upload = ask_upload("evaluation", t("evaluation.file"), t("evaluation.file.help"))
     if upload is None:
         return
     try:
@@ -107,19 +107,6 @@ def _offer_classifiers(model):
             if not each.problem and config_of(each).labels:
                 label = f"{escaped(each.name)} · {escaped(purpose_of(each))}"
                 st.button(label, key=f"open-{each.name}", on_click=select_model, args=(each.name,))
-
-
-def _ask_upload() -> tuple[Upload, str] | None:
-    """Show the upload; return the file and its name, the last one if the page was left in between."""
-    file = st.file_uploader(t("evaluation.file"), help=t("evaluation.file.help"), key="evaluation-upload")
-    if file is not None:
-        try:
-            st.session_state[FILE] = stored_upload(file), file.name
-        except RunError as error:
-            show_problem(error)
-            return None
-    kept = st.session_state.get(FILE)
-    return kept if kept and kept[0].path.exists() else None
 
 
 def _ask_columns(found: Preview) -> dict[str, str]:
@@ -246,7 +233,8 @@ def _show_confusion(labels, counts) -> tuple[str, str] | None:
     places = [f"{row}-{column}" for row in range(len(labels)) for column in range(len(labels))]
     from_address("cell", places, "")
     chosen = st.session_state.get("cell", "")
-    st.markdown(f"**{t('evaluation.confusion')}**")
+    title = t("evaluation.confusion")
+    st.markdown(f"**{title}**")
     if len(labels) > FEW_LABELS:
         st.caption(t("evaluation.many"))
         return None
