@@ -56,6 +56,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "reviews.csv").write_text("review,sentiment\n" + "\n".join(rows))
     with gzip.open(tmp_path / "test.csv.gz", "wt") as file:
         file.write("review,sentiment\nlovely,1\nawful,0\n")
+    (tmp_path / "new.csv").write_text("review\na fine film\na dull one\n")
     words = ("1 the _ DET _ _ 2 det _ _", "2 film _ NOUN _ _ 3 nsubj _ _", "3 was _ VERB _ _ 0 root _ _")
     sentence = "\n".join(word.replace(" ", "\t") for word in words)
     (tmp_path / "treebank.conllu").write_text(f"{sentence}\n\n" * 60)
