@@ -817,7 +817,7 @@ def test_the_links_to_all_pages_are_seen_and_nothing_is_wider_than_the_window(pa
 def assert_links_are_seen(page, width):
     """Assert that the header holds all links in one line, between the model and the language."""
     links = page.locator(".st-key-pages").get_by_role("link")
-    expect(links).to_have_count(8)
+    expect(links).to_have_count(9)
     place = page.locator(".st-key-pages").bounding_box()
     boxes = [each.bounding_box() for each in links.all()]
     assert boxes[0]["x"] >= place["x"]

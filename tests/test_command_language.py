@@ -137,7 +137,7 @@ def test_an_error_is_in_the_language_that_is_spoken():
 TRAIN = ("train", "--data", "copy", "--out", "any")
 
 MISTAKES = {
-    "缺少以下参数：--model, --text": ("predict",),
+    "缺少以下参数：--model, --text": ("generate",),
     "参数 --model：需要一个值": ("predict", "--model"),
     "参数 --text：至少需要一个值": ("predict", "--text"),
     "参数 COMMAND：没有 'predct' 这一选择，可选：'models', 'doctor', ": ("predct",),

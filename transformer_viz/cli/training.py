@@ -275,7 +275,7 @@ def _train_run(run):
     card, place = store.read_model(run.model).card, run.events()[-1]["model"]
     say(t("cli.train.wrote", place=place, parameters=card["parameters"], epoch=card["best_epoch"]))
     if state.still_improves:
-        say(t("run.improves"))
+        remark(t("run.improves"))
     for kind in ("validation", "test"):
         if kind in card:
             figures = metrics_text(card[kind])

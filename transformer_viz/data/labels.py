@@ -2,10 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from transformer_viz.data.files import DataError
 from transformer_viz.language import Phrase
+
+
+def numbered_labels(
+    rows: pd.DataFrame, labels: Sequence[str], values: Mapping[str, str], model: str
+) -> np.ndarray:
+    """Return the numbers of the labels of rows, int (row,); arguments and errors as for `named_labels`.
+
+    Args:
+        rows: Rows with a column label.
+        labels: Names that the model has.
+        values: As for `named_labels`.
+        model: As for `named_labels`.
+    """
+    return pd.Index(labels).get_indexer(named_labels(pd.Series(rows["label"]), labels, values, model))
 
 
 def named_labels(found: pd.Series, labels: Sequence[str], values: Mapping[str, str], model: str) -> pd.Series:

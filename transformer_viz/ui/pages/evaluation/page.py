@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from transformer_viz import store
@@ -18,7 +17,8 @@ from transformer_viz.data import (
     read_labelled,
     read_texts,
 )
-from transformer_viz.data.labels import named_labels
+from transformer_viz.data.labels import numbered_labels
+from transformer_viz.data.predicted import ALL, UNSURE, WRONG, chosen_rows, predicted_rows, with_probabilities
 from transformer_viz.data.written import written
 from transformer_viz.runs import Upload
 from transformer_viz.ui.shell.address import from_address, to_address
@@ -46,8 +46,8 @@ FEW_LABELS = 8
 ROWS_SHOWN = 1_000
 """Most rows of the table; all of them are in the file."""
 
-FILTERS = ("wrong", "unsure", "all")
-"""What the table shows: mistakes, the surest first; all rows, the least sure first; all, as in the file."""
+FILTERS = (WRONG, UNSURE, ALL)
+"""What the table can show."""
 
 
 class Rows(NamedTuple):
@@ -154,10 +154,7 @@ def _read(
     read = read_labelled if "label" in roles else read_texts
     rows = read(upload.path, roles, options._replace(skip_bad_rows=True), sha256=upload.sha256)
     chosen = evenly_spaced(rows, MOST_TEXTS)
-    truth = None
-    if "label" in roles:
-        named = named_labels(pd.Series(chosen["label"]), labels, dict(values), model)
-        truth = pd.Index(labels).get_indexer(named)
+    truth = numbered_labels(chosen, labels, dict(values), model) if "label" in roles else None
     return Rows(tuple(chosen["text"].str[:MAX_CHARS]), truth, len(rows), rows.attrs["bad_rows"])
 
 
@@ -183,21 +180,16 @@ def _probs_of(model, file, texts) -> np.ndarray | None:
 
 def _show_result(name: str, labels: Sequence[str], rows: Rows, probs: np.ndarray) -> None:
     """Show the figures, the confusion matrix and the rows."""
-    predicted = probs.argmax(axis=1)
-    frame = pd.DataFrame({"text": rows.texts})
-    if rows.truth is not None:
-        frame["label"] = np.array(labels, object)[rows.truth]
-    frame["predicted"] = np.array(labels, object)[predicted]
-    frame["probability"] = probs.max(axis=1)
+    frame = predicted_rows(rows.texts, labels, probs, rows.truth)
     cell = None
     if rows.truth is not None:
         figures, matrix = st.columns(2, gap="medium")
         with figures:
-            _show_figures(labels, rows.truth, predicted, probs)
+            _show_figures(labels, rows.truth, probs)
         with matrix:
-            cell = _show_confusion(labels, confusion(rows.truth, predicted, len(labels)))
-    frame = _show_rows(frame, cell)
-    whole = frame.join(pd.DataFrame(probs, columns=[f"prob_{label}" for label in labels]))
+            cell = _show_confusion(labels, confusion(rows.truth, probs.argmax(axis=1), len(labels)))
+    _show_rows(frame, cell)
+    whole = with_probabilities(frame, labels, probs)
     st.download_button(
         t("evaluation.download"),
         lambda: written(whole, ".csv"),
@@ -208,9 +200,9 @@ def _show_result(name: str, labels: Sequence[str], rows: Rows, probs: np.ndarray
     )
 
 
-def _show_figures(labels, truth, predicted, probs):
+def _show_figures(labels, truth, probs):
     """Show the accuracy with its interval, beside always saying the most frequent label."""
-    found = share_interval(int((truth == predicted).sum()), len(truth))
+    found = share_interval(int((truth == probs.argmax(axis=1)).sum()), len(truth))
     counts = np.bincount(truth, minlength=len(labels))
     most = int(counts.argmax())
     st.markdown(
@@ -267,8 +259,8 @@ def _choose(place):
     st.session_state.cell = place
 
 
-def _show_rows(frame: pd.DataFrame, cell: tuple[str, str] | None) -> pd.DataFrame:
-    """Show the rows that are chosen, with a button that opens one of them on Attention; return all rows."""
+def _show_rows(frame, cell):
+    """Show the rows that are chosen, with a button that opens one of them on Attention."""
     has_labels = "label" in frame
     options = FILTERS if has_labels else FILTERS[1:]
     from_address("rows", options, options[0])
@@ -277,19 +269,10 @@ def _show_rows(frame: pd.DataFrame, cell: tuple[str, str] | None) -> pd.DataFram
         t("evaluation.rows"), options, format_func=names.__getitem__, key="rows", required=True
     )
     to_address("rows", kind if kind != options[0] else "")
-    kept = np.ones(len(frame), bool)
-    if cell is not None:
-        kept = (frame["label"] == cell[0]).to_numpy() & (frame["predicted"] == cell[1]).to_numpy()
-    elif kind == "wrong":
-        kept = frame["label"].to_numpy() != frame["predicted"].to_numpy()
-    shown = frame.iloc[np.flatnonzero(kept)]
-    if kind == "wrong":
-        shown = shown.sort_values("probability", ascending=False, kind="stable")
-    elif kind == "unsure":
-        shown = shown.sort_values("probability", kind="stable")
+    shown = chosen_rows(frame, kind or options[0], cell)
     st.caption(t("evaluation.count", count=f"{len(shown):,}", total=f"{len(frame):,}"))
     if shown.empty:
-        return frame
+        return
     columns = {name: t(f"evaluation.column.{name}") for name in shown}
     chosen = st.dataframe(
         shown.head(ROWS_SHOWN).set_axis([*columns.values()], axis=1),
@@ -312,7 +295,6 @@ def _show_rows(frame: pd.DataFrame, cell: tuple[str, str] | None) -> pd.DataFram
         on_click=_open,
         args=(text,),
     )
-    return frame
 
 
 def _open(text):
