@@ -137,7 +137,7 @@ train reviews-zh --from models/reviews-zh-masked --data "$STEPS/chinese/train.cs
     --licence "$CHINESE_TERMS" --purpose "en=judges Chinese reviews" "zh=判断中文评论的褒贬" \
     --limits "en=It has read reviews of hotels, tablets, fruit, shampoo and computers. On those of books its accuracy is 76.6%, on those of milk 74.6%: it has never read any. Of 30 sentences and their negations, ten of them negated twice, it reads both rightly in 25." \
         "zh=它读过酒店、平板电脑、水果、洗发水和电脑的评论。它从未读过书籍和牛奶的评论，准确率分别为 76.6% 和 74.6%。30 个句子及其否定句（其中 10 对是双重否定）中，两句都判对的有 25 对。" \
-    --examples "洗手间一点也不脏。" "房间不干净，服务也不好。" "水果很新鲜，下次还会买。" "位置不错，就是早餐一般。"
+    --examples "这里并不吵。" "房间不干净，服务也不好。" "水果很新鲜，下次还会买。" "位置不错，就是早餐一般。"
 # An hour on two free cores.
 train poems-zh --preset gpt-mini --data "$DATA/poetry/tang-song.csv.gz" --columns text=text --pack --tokens characters \
     --set vocab_size=4500 max_len=128 d_model=128 num_layers=4 num_heads=4 ffn_dim=512 positions=sinusoidal \
