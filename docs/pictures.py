@@ -28,7 +28,7 @@ CLEAN, NOT_CLEAN = "房间很干净。", "房间不干净。"
 
 SENTENCE = {
     "en": {"model": "imdb-sentiment", "text": NOT_GOOD},
-    "zh": {"model": "reviews-zh", "text": NOT_CLEAN, "layer": 1, "head": 7},
+    "zh": {"model": "reviews-zh", "text": NOT_CLEAN, "layer": 1, "head": 3},
 }
 COMPARED = {
     "en": {
@@ -40,6 +40,8 @@ COMPARED = {
     "zh": {
         "model": "reviews-zh",
         "text": NOT_CLEAN,
+        "layer": 1,
+        "head": 3,
         "before": f'{{"model": "reviews-zh", "text": "{CLEAN}"}}',
     },
 }
