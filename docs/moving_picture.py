@@ -17,7 +17,7 @@ TYPED, STEP, RESULT = 110, 500, 2_200
 
 
 class Scene(NamedTuple):
-    """What is typed into the sentence of a model, and in front of what, and the head that is chosen."""
+    """A model and its sentence, a word that is typed into it, where, and the head that is shown."""
 
     model: str
     start: str
@@ -28,7 +28,7 @@ class Scene(NamedTuple):
 
 SCENES = {
     "en": Scene("imdb-sentiment", "This film was ", "not ", "good.", 11),
-    "zh": Scene("reviews-zh", "房间", "不", "干净。", 6),
+    "zh": Scene("reviews-zh", "房间", "不", "干净。", 2),
 }
 """Language -> its scene; heads are counted from 0 over all layers."""
 
@@ -73,7 +73,7 @@ class Film:
 
 
 def play(page, scene):
-    """Play a scene on a page that shows its sentence without what is typed; return the film."""
+    """Type the word of a scene on a page that shows its sentence, and return the film of that."""
     film = Film(page)
     film.shoot(RESULT)
     box = page.locator(".st-key-sentence input")

@@ -41,6 +41,12 @@ def expect_result(page, text):
     expect(page.locator(".st-key-lesson-part-predict").filter(has_text=text).first).to_be_visible()
 
 
+def shows(page, layer, head):
+    """Wait until the views show a head, counted from 1."""
+    said = re.compile(rf"(Layer |第 ){layer}\D+ {head}\b")
+    expect(page.locator(".place")).to_have_text(said)
+
+
 @pytest.mark.quick("en")
 @pytest.mark.parametrize(
     ("lang", "title", "query", "wrong", "right"),
@@ -80,8 +86,20 @@ def test_the_answer_is_compared_once_it_is_revealed(lessons_app, page, lang, cho
 def test_the_head_that_matters_most_is_measured(lessons_app, page, lang, choice):
     page.goto(f"{lessons_app}/?lesson=09-which-head-carries-not&lang={lang}")
     expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
+    shows(page, *{"en": (2, 2), "zh": (1, 6)}[lang])
     guess(page, choice)
     expect_result(page, RIGHT)
+    expect_result(page, {"en": "1.14", "zh": "3.29"}[lang])
+    shows(page, {"en": 2, "zh": 1}[lang], 3)
+
+
+def test_a_comparison_that_is_revealed_stays_on_the_head_of_its_lesson(lessons_app, page):
+    page.goto(f"{lessons_app}/?lesson=13-copying-names&lang=en")
+    expect(page.locator(".st-key-lesson-reveal button")).to_be_visible()
+    guess(page, "another output")
+    expect_result(page, RIGHT)
+    expect(page.locator(".panels.compared")).to_be_visible()
+    shows(page, 2, 6)
 
 
 @pytest.mark.parametrize(("lang", "chip"), [("en", "10 [PAD] appended"), ("zh", "追加 10 个 [PAD]")])

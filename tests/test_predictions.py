@@ -42,14 +42,15 @@ def file(tmp_path, texts, explorer):
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(predictions, "BLOCK", 4)
+    monkeypatch.setattr(predictions, "PART", 3)  # two for each block
 
 
 class StoppedError(Exception):
     """Raised to interrupt."""
 
 
-def stopping_after(blocks):
-    left = [blocks]
+def stopping_after(parts):
+    left = [parts]
 
     def keep_going():
         if not left[0]:
@@ -59,12 +60,14 @@ def stopping_after(blocks):
     return keep_going
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_each_row_is_what_the_model_predicts_of_its_text(explorer, file, texts, tmp_path):
     found = explorer.predict_file(file, tmp_path / "out.csv")
     expected = explorer.predict(texts)
     written = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
     rows = pd.read_csv(file)
     assert [*written] == ["text", "label", "predicted", "probability", "prob_bad", "prob_fair", "prob_good"]
+    assert written["text"].str.lstrip("'").tolist() == texts
     assert written["predicted"].tolist() == expected["label"].tolist()
     assert_allclose(written.filter(like="prob_"), expected.filter(like="prob_"), atol=1e-5)
     assert_allclose(written["probability"], expected.filter(like="prob_").max(axis=1), atol=1e-5)
@@ -90,15 +93,15 @@ def test_a_file_for_a_spreadsheet_holds_no_formula(explorer, file, texts, tmp_pa
 def test_whatever_interrupts_it_the_file_is_the_same(explorer, file, tmp_path, suffix):
     whole, out = tmp_path / f"whole{suffix}", tmp_path / f"out{suffix}"
     accuracy = predict_file(explorer, file, whole).accuracy
-    for blocks in range(7):
+    for parts in range(13):
         with pytest.raises(StoppedError):
-            predict_file(explorer, file, out, keep_going=stopping_after(blocks))
+            predict_file(explorer, file, out, keep_going=stopping_after(parts))
         assert not out.exists()
-        if blocks == 3:  # killed while it wrote a block
+        if parts == 6:  # killed while it wrote a block
             with out.with_name(f".{out.name}.part").open("ab") as part:
                 part.write(b"half a r")
         found = predict_file(explorer, file, out)
-        assert (found.resumed, found.accuracy) == (4 * blocks, accuracy)
+        assert (found.resumed, found.accuracy) == (4 * (parts // 2), accuracy)
         assert out.read_bytes() == whole.read_bytes()
         out.unlink()
 
@@ -188,7 +191,7 @@ def test_the_command_says_what_it_wrote_and_goes_on_where_it_was_stopped(
     write(explorer, tmp_path)
     command = ["predict", "--model", "small", "--data", str(file), "--out", str(tmp_path / "out.csv")]
     with pytest.raises(StoppedError):
-        predict_file(explorer, file, tmp_path / "out.csv", keep_going=stopping_after(2))
+        predict_file(explorer, file, tmp_path / "out.csv", keep_going=stopping_after(4))
     assert main([*command, "--lang", "en"]) == 0
     said = capsys.readouterr()
     assert f"out.csv: {ROWS} rows." in said.out

@@ -441,13 +441,15 @@ def test_the_words_that_heads_prefer_are_listed_where_they_are_the_same_in_every
 
 def test_a_text_in_another_script_is_said_to_be_foreign_and_a_model_that_reads_it_is_offered(shipped):
     app = open_page(model="hotel-zh", text="The room was clean.")
-    assert "This text is in Latin letters; “hotel\\-zh” has only learned from texts in Chinese" in shown(app)
+    assert "“hotel\\-zh” reads texts in Chinese characters. This one is in Latin letters" in shown(app)
     app.button(key="open-reader").click()
     assert again(app).selectbox(key="model").value == "attention-only"
     assert facts(app)["keyTokens"][:3] == ["the", "room", "was"]
-    assert "has only learned" not in shown(app)
-    assert "has only learned" not in shown(open_page(model="hotel-zh", text="住了 5 天，wifi 很好。"))
-    assert "has only learned" not in shown(open_page(model="reverse-digits", text="1 2 3"))
+    assert "so its answer means little" not in shown(app)
+    assert "so its answer means little" not in shown(
+        open_page(model="hotel-zh", text="住了 5 天，wifi 很好。")
+    )
+    assert "so its answer means little" not in shown(open_page(model="reverse-digits", text="1 2 3"))
 
 
 def test_a_model_that_gives_two_labels_the_same_probability_is_undecided(shipped):

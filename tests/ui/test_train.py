@@ -343,6 +343,27 @@ def test_a_folder_of_models_that_cannot_be_listed_is_a_sentence_when_one_is_save
     assert "cannot be listed" in app.error[0].value
 
 
+def texts_in_order(block):
+    """Yield the texts of a part of the page from top to bottom."""
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            yield from texts_in_order(child)
+        elif isinstance(getattr(child, "value", None), str):
+            yield child.value
+
+
+def test_the_lesson_on_forming_heads_tracks_its_own_date_and_shows_heads_above_the_curves(finished_run):
+    lesson = {"lesson": "15-watch-heads-form", "lang": "en"}
+    box = widget(open_page(**lesson).text_area, "Sentences to track")
+    first, *others = box.value.splitlines()
+    assert first == "July 14, 1989 => 1 9 8 9 - 0 7 - 1 4"
+    assert others
+    run = finished_run(probes=(("1 2", "2 1"),)).id
+    for address, is_first in (({}, False), (lesson, True)):
+        said = "\n".join(texts_in_order(open_page(run=run, **address).main))
+        assert (said.index("Time-lapse") < said.index("Best epoch")) == is_first
+
+
 def test_the_name_proposed_for_a_second_training_on_the_same_data_is_free(finished_run):
     for name in ("my-films", "my-films-2"):
         app = open_page(run=finished_run(title="films").id)

@@ -1,4 +1,4 @@
-"""What can be said of predictions beside the true labels."""
+"""Measures of predicted labels against the true ones."""
 
 import math
 from typing import NamedTuple

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from transformer_viz.analysis import (
     Calibration,
     calibration,
+    confusion,
     induction_score,
     previous_token_score,
     same_token_score,
@@ -81,11 +82,10 @@ def evaluate(
     logits, *controls = _class_logits(explorer, token_ids, progress, keep_going)
     uniform, headless = (each.argmax(axis=-1) == truth for each in controls)
     predicted = logits.argmax(axis=-1)
-    confusion = pd.crosstab(labels[truth].to_numpy(), labels[predicted].to_numpy())
-    confusion = confusion.reindex(index=labels, columns=labels, fill_value=0)
-    confusion = confusion.rename_axis(index="true", columns="predicted")
-    right = pd.Series(confusion.to_numpy().diagonal(), index=labels)
-    support, chosen = confusion.sum(axis=1), confusion.sum(axis=0)
+    counts = confusion(truth, predicted, len(labels))
+    right, support, chosen = (
+        pd.Series(each, index=labels) for each in (counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0))
+    )
     by_label = pd.DataFrame(
         {
             "precision": right / chosen.clip(lower=1),
@@ -101,7 +101,7 @@ def evaluate(
         headless_accuracy=float(headless.sum() / max(len(rows), 1)),
         calibration=calibration(logits, truth, explorer.config.temperature),
         by_label=by_label,
-        confusion=confusion,
+        confusion=pd.DataFrame(counts, labels.rename("true"), labels.rename("predicted")),
     )
 
 

@@ -24,7 +24,10 @@ from transformer_viz.store.format import disk_errors
 from transformer_viz.values.config import END_ID, START_ID
 
 BLOCK = 4096
-"""Rows that are predicted and written together."""
+"""Rows that are written together."""
+
+PART = 512
+"""Rows of a block, of similar length, that are predicted together."""
 
 BATCH_SIZE = 64
 """Rows of similar length that the model reads together."""
@@ -35,7 +38,7 @@ NO_LABELS = ("evaluation.label", "labels.many", "labels.most")
 
 
 class FilePredictions(NamedTuple):
-    """What was written.
+    """How a file was predicted.
 
     Attributes:
         rows: Number of rows.
@@ -79,7 +82,7 @@ def predict_file(
         columns: role ("text", "label", "target") -> column in the file; missing ones are guessed.
         options: How the file is read.
         progress: Show a progress bar on standard error.
-        keep_going: Called before each block; may raise to stop.
+        keep_going: Called before each part of a block; may raise to stop.
 
     Raises:
         DataError: If the file cannot be read, or has a label, in a column that is named, that is none of the
@@ -94,11 +97,19 @@ def predict_file(
     part = _Part(out, _key(explorer, source, options))
     with disk_errors(out, "written"):
         done = part.begin()
-        for start in tqdm(range(done, len(source), BLOCK), unit="block", disable=not progress):
-            keep_going()
-            block = source.iloc[start : start + BLOCK].reset_index(drop=True)
-            frame = says(explorer, block)
-            part.add(written(frame, out.suffix, has_header=start == 0), start + len(block), right_in(frame))
+        with tqdm(total=len(source), initial=done, unit="row", disable=not progress) as bar:
+            for start in range(done, len(source), BLOCK):
+                block, parts = source.iloc[start : start + BLOCK], []
+                order = np.argsort(-block["text"].str.len().to_numpy(), kind="stable")
+                for first in range(0, len(block), PART):
+                    keep_going()
+                    rows = block.iloc[order[first : first + PART]].reset_index(drop=True)
+                    parts.append(says(explorer, rows))
+                    bar.update(len(rows))
+                frame = pd.concat(parts, ignore_index=True).iloc[np.argsort(order)]
+                part.add(
+                    written(frame, out.suffix, has_header=start == 0), start + len(block), right_in(frame)
+                )
         if not len(source):
             part.add(b"", 0, None)
         right = part.finish()

@@ -345,7 +345,7 @@ def usual_text(
 
 
 def _words_text(words, role, heads, layer, head):
-    """Return which labels' words a head usually reads; first what it does here, if it reads none of them."""
+    """Say which labels' words a head usually reads; first, if it reads none here, what it does instead."""
     read = role.words[:LABELS_SAID]
     here = [heads.ratio(layer, head, each.label) for each in read]
     is_usual = any(ratio >= MIN_RATIO for ratio in here)

@@ -3,7 +3,7 @@
 import itertools
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from transformer_viz.ui.shell.card_facts import config_of, examples_of, part, te
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
 from transformer_viz.ui.shell.language import escaped, sendable, t, words
 from transformer_viz.ui.shell.server import sorted_models
+from transformer_viz.values.config import TransformerConfig
 
 VISITOR_BYTES = 100 * 10**6
 """Quota of one visitor's models in classroom mode, in bytes."""
@@ -109,6 +110,24 @@ def kind_of(model: store.ModelSummary) -> int:
 def select_model(name: str) -> None:
     """Set the choice of model in the header."""
     st.session_state.model = name
+
+
+def offer_models(said: str, is_able: Callable[[TransformerConfig], bool]) -> None:
+    """Show a button for each usable model that is able to do something, which opens it; nothing if none is.
+
+    Args:
+        said: What they are able to do, above the buttons.
+        is_able: Returns that of the config of a model.
+    """
+    found = [
+        model for model in shown_models() if model.config and not model.problem and is_able(model.config)
+    ]
+    if found:
+        st.markdown(said)
+    with st.container(horizontal=True, gap="small"):
+        for model in found:
+            label = f"{escaped(model.name)} · {escaped(purpose_of(model))}"
+            st.button(label, key=f"open-{model.name}", on_click=select_model, args=(model.name,))
 
 
 def open_with_text(model: store.ModelSummary) -> None:

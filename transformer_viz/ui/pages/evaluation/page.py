@@ -27,12 +27,15 @@ from transformer_viz.ui.shell.card_facts import config_of, part
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
-from transformer_viz.ui.shell.shelf import purpose_of, select_model, shown_models
+from transformer_viz.ui.shell.shelf import offer_models
 from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, ask_upload, column_titles
 from transformer_viz.values.classes import MOST_TEXTS, ClassesRequest
 
 DONE, OPENED = "evaluation-done", "evaluation-opened"
 """Session keys: key -> probabilities, and whether a row is to be opened on Attention."""
+
+ROWS_KEY, CELL_KEY = "evaluated", "confused"
+"""Session and URL keys of what the table shows, and of the chosen cell of the confusion matrix."""
 
 KEPT = 2
 """Results kept in a session."""
@@ -102,11 +105,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
 
 def _offer_classifiers(model):
     st.info(t("evaluation.none", model=escaped(model.name)), icon=":material/fact_check:")
-    with st.container(horizontal=True, gap="small"):
-        for each in shown_models():
-            if not each.problem and config_of(each).labels:
-                label = f"{escaped(each.name)} · {escaped(purpose_of(each))}"
-                st.button(label, key=f"open-{each.name}", on_click=select_model, args=(each.name,))
+    offer_models(t("evaluation.others"), lambda config: bool(config.labels))
 
 
 def _ask_columns(found: Preview) -> dict[str, str]:
@@ -223,8 +222,8 @@ def _show_figures(labels, truth, probs):
 def _show_confusion(labels, counts) -> tuple[str, str] | None:
     """Show the confusion matrix, each of its cells a button that filters the rows; return the chosen cell."""
     places = [f"{row}-{column}" for row in range(len(labels)) for column in range(len(labels))]
-    from_address("cell", places, "")
-    chosen = st.session_state.get("cell", "")
+    from_address(CELL_KEY, places, "")
+    chosen = st.session_state.get(CELL_KEY, "")
     title = t("evaluation.confusion")
     st.markdown(f"**{title}**")
     if len(labels) > FEW_LABELS:
@@ -248,7 +247,7 @@ def _show_confusion(labels, counts) -> tuple[str, str] | None:
                 disabled=not counts[row, column],
                 width="stretch",
             )
-    to_address("cell", chosen)
+    to_address(CELL_KEY, chosen)
     if not chosen:
         return None
     row, column = map(int, chosen.split("-"))
@@ -256,19 +255,19 @@ def _show_confusion(labels, counts) -> tuple[str, str] | None:
 
 
 def _choose(place):
-    st.session_state.cell = place
+    st.session_state[CELL_KEY] = place
 
 
 def _show_rows(frame, cell):
     """Show the rows that are chosen, with a button that opens one of them on Attention."""
     has_labels = "label" in frame
     options = FILTERS if has_labels else FILTERS[1:]
-    from_address("rows", options, options[0])
+    from_address(ROWS_KEY, options, options[0])
     names = {name: t(f"evaluation.rows.{name}") for name in options}
     kind = st.segmented_control(
-        t("evaluation.rows"), options, format_func=names.__getitem__, key="rows", required=True
+        t("evaluation.rows"), options, format_func=names.__getitem__, key=ROWS_KEY, required=True
     )
-    to_address("rows", kind if kind != options[0] else "")
+    to_address(ROWS_KEY, kind if kind != options[0] else "")
     shown = chosen_rows(frame, kind or options[0], cell)
     st.caption(t("evaluation.count", count=f"{len(shown):,}", total=f"{len(frame):,}"))
     if shown.empty:

@@ -15,7 +15,7 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
-from transformer_viz.ui.shell.shelf import purpose_of, select_model, shown_models
+from transformer_viz.ui.shell.shelf import offer_models
 from transformer_viz.ui.shell.title_row import show_title_row
 
 
@@ -51,11 +51,5 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
 
 def offer_writers(model: store.ModelSummary) -> None:
     """Say that a model does not write, with buttons that open those that do."""
-    writers = [each for each in shown_models() if not each.problem and config_of(each).has_decoder]
     st.info(t("writing.none", model=escaped(model.name)), icon=":material/edit_note:")
-    if writers:
-        st.markdown(t("writing.others"))
-    with st.container(horizontal=True, gap="small"):
-        for writer in writers:
-            label = f"{escaped(writer.name)} · {escaped(purpose_of(writer))}"
-            st.button(label, key=f"open-{writer.name}", on_click=select_model, args=(writer.name,))
+    offer_models(t("writing.others"), lambda config: config.has_decoder)
