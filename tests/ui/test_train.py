@@ -360,7 +360,9 @@ def test_the_lesson_on_forming_heads_tracks_its_own_date_and_shows_heads_above_t
     assert others
     run = finished_run(probes=(("1 2", "2 1"),)).id
     for address, is_first in (({}, False), (lesson, True)):
-        said = "\n".join(texts_in_order(open_page(run=run, **address).main))
+        app = open_page(**address)
+        app.session_state["run"] = run
+        said = "\n".join(texts_in_order(again(app).main))
         assert (said.index("Time-lapse") < said.index("Best epoch")) == is_first
 
 
