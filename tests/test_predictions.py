@@ -137,6 +137,12 @@ def test_a_column_that_only_looks_like_labels_is_left_alone(explorer, file, text
         predict_file(explorer, file, tmp_path / "out.csv", {"label": "label"})
 
 
+def test_a_row_without_its_label_is_refused_and_not_read_as_a_file_without_labels(explorer, file, tmp_path):
+    file.write_text(file.read_text() + "a lovely film,\n")
+    with pytest.raises(DataError, match="line 27"):
+        predict_file(explorer, file, tmp_path / "out.csv")
+
+
 def test_rows_that_cannot_be_used_are_counted(explorer, file, tmp_path):
     file.write_text(file.read_text() + ",good\n")
     with pytest.raises(DataError, match="line 27"):

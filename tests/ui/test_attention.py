@@ -446,6 +446,9 @@ def test_a_text_in_another_script_is_said_to_be_foreign_and_a_model_that_reads_i
     assert again(app).selectbox(key="model").value == "attention-only"
     assert facts(app)["keyTokens"][:3] == ["the", "room", "was"]
     assert "so its answer means little" not in shown(app)
+    app = open_page(model="attention-only", text="房间很干净。", lang="zh")
+    assert "“attention\\-only”读的是用拉丁字母写的文本，这段用的是汉字" in shown(app)
+    assert app.button(key="open-reader").label == r"打开“hotel\-zh”"
     assert "so its answer means little" not in shown(
         open_page(model="hotel-zh", text="住了 5 天，wifi 很好。")
     )
