@@ -64,6 +64,15 @@ def test_counts_by_hand(answers):
     assert list(result.by_label["rows"]) == [2, 3]
 
 
+def test_precision_and_recall_are_not_each_other(answers):
+    texts = rows(*[("good", "1")] * 3, *[("good", "0")] * 2, ("bad", "1"), ("bad", "0"))
+    result = evaluate(answers, texts)
+    assert result.confusion.to_dict("index") == {"bad": {"bad": 1, "good": 2}, "good": {"bad": 1, "good": 3}}
+    found = result.by_label.astype(float)
+    assert_allclose(found.loc["good", ["precision", "recall", "f1", "rows"]], [3 / 5, 3 / 4, 2 / 3, 4])
+    assert_allclose(found.loc["bad", ["precision", "recall", "f1", "rows"]], [1 / 2, 1 / 3, 2 / 5, 3])
+
+
 def test_a_label_that_is_never_predicted_has_precision_zero(answers):
     result = evaluate(answers, rows(("good", "good"), ("good", "bad")))
     assert result.by_label.loc["bad", "precision"] == 0
