@@ -793,7 +793,9 @@ def test_the_models_are_no_wider_than_the_window(page, app, second):
     for width in (1440, 900):
         page.set_viewport_size({"width": width, "height": 1000})
         settle(page)
-        assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
+        page.wait_for_function(
+            "element => element.scrollWidth <= element.clientWidth", arg=main.element_handle()
+        )
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
