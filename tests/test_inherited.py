@@ -131,8 +131,8 @@ def test_of_an_encoder_decoder_the_decoder_comes_last():
 
 
 FREE = (
-    "'causal', 'dropout', 'embedding_dropout', 'labels', 'max_len', 'output', 'pooling', 'reads_start', "
-    "'target_max_len', 'truncation'"
+    "'causal', 'dropout', 'embedding_dropout', 'labels', 'max_len', 'output', "
+    "'pooled_activation', 'pooled_norm', 'pooling', 'reads_start', 'target_max_len', 'truncation'"
 )
 
 ERRORS = {

@@ -18,12 +18,13 @@ RANDOM = np.random.default_rng(2)
 def test_word_dropout_hides_its_share_of_words_and_no_padding():
     ids = RANDOM.integers(4, 30, (200, 20))
     ids[:, 15:] = PAD_ID
-    hidden = word_dropout(ids, 0.3, RANDOM)
+    hidden = word_dropout(ids, 0.3, RANDOM, TransformerConfig())
     assert (hidden[:, 15:] == PAD_ID).all()
     assert abs((hidden[:, :15] == UNK_ID).mean() - 0.3) < 0.02
     ids[:, 0] = START_ID
-    assert (word_dropout(ids, 0.9, RANDOM)[:, 0] == START_ID).all()
-    assert word_dropout(ids, 0.0, RANDOM) is ids
+    reads_start = TransformerConfig(output="tokens")
+    assert (word_dropout(ids, 0.9, RANDOM, reads_start)[:, 0] == START_ID).all()
+    assert word_dropout(ids, 0.0, RANDOM, reads_start) is ids
 
 
 def test_a_crop_is_a_part_of_its_text():
@@ -259,3 +260,21 @@ def test_of_texts_much_longer_than_their_sentences_the_temperature_is_that_of_bo
         for name, temperature in (("calibration_error_before", 1), ("calibration_error", found)):
             gap = abs(1 / (1 + np.exp(-tokens / 2 / temperature)) - bad)
             assert side[name] == pytest.approx(gap, abs=1e-6)
+
+
+def test_with_class_weights_all_labels_count_alike(tmp_path):
+    rows = [
+        (f"a {'rare' if i % 8 == 0 else 'usual'} text {i}", "no" if i % 8 == 0 else "yes") for i in range(160)
+    ]
+    pd.DataFrame(rows, columns=["text", "label"]).to_csv(tmp_path / "rows.csv", index=False)
+    config = PRESETS["single-block"].replace(vocab_size=90, output="softmax")
+    settings = TrainingSettings(class_weights=True)
+    dataset = LabelledTexts(TrainingJob(config=config, settings=settings, data=tmp_path / "rows.csv"))
+    label_ids = np.concatenate([labels for _, labels in dataset.batches(settings, 0)])
+    logits = np.zeros((len(label_ids), 2), np.float32)
+    for label in (0, 1):
+        total, counted = dataset.objective(settings)(
+            label_ids[label_ids == label], logits[label_ids == label]
+        )["loss"]
+        assert float(counted) == pytest.approx(len(label_ids) / 2)
+        assert float(total) == pytest.approx(len(label_ids) / 2 * np.log(2), rel=1e-5)

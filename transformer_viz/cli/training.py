@@ -34,12 +34,13 @@ from transformer_viz.runs import (
 )
 from transformer_viz.runs.recipes import (
     FEW_ROWS,
-    FINE_TUNING_RATE,
     RECIPES,
     Recipe,
     file_defaults,
+    fine_tuning,
     recipe_name,
 )
+from transformer_viz.store.hugging_face import PREFIX, with_hub
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.fine_tuning import child_config, longest_text
 from transformer_viz.values.presets import PRESETS
@@ -63,6 +64,8 @@ def train(arguments: Namespace) -> None:
 
 def job_of(arguments: Namespace) -> TrainingJob:
     """Return the training that the arguments of `train` describe."""
+    if arguments.parent:
+        arguments.parent = _place_of(arguments.parent)
     config = config_of(arguments)
     recipe = recipe_of(arguments)
     preset = arguments.preset or (recipe.preset if recipe and not arguments.parent else None)
@@ -93,6 +96,19 @@ def job_of(arguments: Namespace) -> TrainingJob:
         options=read_options(arguments),
     )
     return dataclasses.replace(job, **_tokens(arguments, job))
+
+
+def _place_of(parent: str) -> str:
+    """Return the name or the folder of the model to start from; one of the hub is fetched into its cache."""
+    if parent.startswith(PREFIX):
+        from transformer_viz.store.hugging_face import hub  # noqa: PLC0415  loads what speaks to the network
+
+        return str(hub.cached_folder(parent))
+    try:
+        store.read_config(parent)
+    except store.ModelError as error:
+        raise with_hub(error, parent) from None
+    return parent
 
 
 def _first_look(arguments: Namespace) -> Preview | None:
@@ -189,7 +205,7 @@ def settings_of(arguments: Namespace, config: TransformerConfig) -> TrainingSett
     given = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(TrainingSettings)}
     chosen: dict[str, Any] = {"test_share": 0.0} if arguments.test else {}
     if arguments.parent:
-        chosen |= {"learning_rate": FINE_TUNING_RATE, "pack": config.fills_in}
+        chosen |= {**fine_tuning(config), "pack": config.fills_in}
     chosen |= {name: value for name, value in given.items() if value is not None}
     return recipe.training(**chosen) if recipe else TrainingSettings(**chosen)
 
@@ -248,10 +264,11 @@ def _is_file(data):
 
 def _classifies(parent, arguments):
     """Return whether the new model is a classifier: a language model becomes one on labelled data."""
-    if not parent.reads_start or not parent.predicts_tokens:
+    if not parent.is_foreign and not (parent.reads_start and parent.predicts_tokens):
         return not parent.predicts_tokens
     recipe = recipe_name(arguments.data[0], columns(arguments.columns), _first_look(arguments))
-    return not arguments.pack and (parent.fills_in or RECIPES[recipe].classifies)
+    fills_in = parent.fills_in and not parent.is_foreign
+    return not arguments.pack and (fills_in or RECIPES[recipe].classifies)
 
 
 def _train_run(run):

@@ -24,7 +24,7 @@ from transformer_viz.language import Problem
 from transformer_viz.network.initial import parameters_to_be_read
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.store.hugging_face import PREFIX, may_be_on_hub
+from transformer_viz.store.hugging_face import PREFIX, with_hub
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.beams import LENGTH_PENALTY
@@ -63,9 +63,7 @@ def load(name_or_path: str | Path) -> "Explorer":
     try:
         stored = store.read_model(name_or_path)
     except store.ModelError as error:
-        if error.code != "store.missing" or not may_be_on_hub(name_or_path):
-            raise
-        raise store.ModelError("store.on_hub", **error.facts, name=name_or_path) from None
+        raise with_hub(error, name_or_path) from None
     try:
         tokenizer, target = tokenizer_of(stored.config, stored.tokenizer), None
         if stored.target_tokenizer is not None:

@@ -141,9 +141,8 @@ def estimate(
     overhead = STEP_SECONDS + BLOCK_SECONDS * blocks
     validated = settings.validation / (1 - settings.validation - settings.test_share) / 3  # forward alone
     seconds = overhead + step_flops / (EFFICIENCY * speed.flops) + moved / speed.bytes
-    copies = 3 + (settings.average > 0)  # gradient, Adam's two moments
-    values = 2 * config.num_parameters  # the evaluator has a copy
-    memory = BASE_BYTES + FLOAT * (values + copies * parameters + AT_ONCE * backward * activations)
+    memory = BASE_BYTES + parameter_bytes(config, settings, trainable_layers)
+    memory += FLOAT * AT_ONCE * backward * activations
     return Cost(
         parameters,
         steps,
@@ -154,6 +153,19 @@ def estimate(
         PICTURE_SECONDS * blocks,
         slowdown(),
     )
+
+
+def parameter_bytes(
+    config: TransformerConfig, settings: TrainingSettings, trainable_layers: int | None = None
+) -> int:
+    """Return the bytes of the parameters in a training, with their gradients and averages.
+
+    Arguments as for `estimate`.
+    """
+    shapes = config.parameter_shapes()
+    trained = sum(math.prod(shapes[name]) for name in trained_parameters(config, trainable_layers))
+    copies = 3 + (settings.average > 0)  # gradient, Adam's two moments
+    return FLOAT * (2 * config.num_parameters + copies * trained)  # the evaluator has a copy
 
 
 class _Speedometer:

@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import os
 import secrets
+import shutil
 import time
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def create_run(
     """
     folder = Path(folder or runs_folder())
     parent = _parent_files(job)
-    size = sum(map(len, parent.values()))
+    size = sum(len(each) if isinstance(each, bytes) else each.stat().st_size for each in parent.values())
     if job.sha256 and not os.path.exists(job.data):
         raise RunError("file.gone", path=job.data)
     slug = name_from(title or Path(job.data).stem.split(".")[0], LONGEST_TITLE)
@@ -94,9 +95,12 @@ def create_run(
         folder.mkdir(parents=True, exist_ok=True)
         with _admission(job.owner, folder, quota, one_at_a_time, size), new_folder(path) as temporary:
             write_new(temporary / "job.json", job.to_json().encode())
-            for name, data in parent.items():
+            for name, content in parent.items():
                 (temporary / "parent").mkdir(exist_ok=True)
-                write_new(temporary / "parent" / name, data)
+                if isinstance(content, bytes):
+                    write_new(temporary / "parent" / name, content)
+                else:
+                    shutil.copyfile(content, temporary / "parent" / name)
             append_event(temporary / "events.jsonl", "queued")
     return TrainingRun(path)
 
@@ -222,12 +226,12 @@ def open_run(name: str, folder: str | Path | None = None) -> TrainingRun:
 
 
 def _parent_files(job):
-    """Return name -> bytes of the files of a job's parent, if it has one that fits."""
+    """Return name -> content or path of the files of a job's parent, if it has one that fits."""
     if not job.parent:
         return {}
     try:
         inherited(store.read_config(job.parent), job.config)
-        return store.read_files(job.parent)
+        return store.files_to_copy(job.parent)
     except Problem as error:
         raise RunError("parent.unusable", reason=error) from None
 

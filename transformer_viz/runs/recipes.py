@@ -14,8 +14,11 @@ from transformer_viz.text.scripts import UNSPACED
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
-FINE_TUNING_RATE = 0.0003
-"""Peak learning rate of fine-tuning: lower than for a new model, so that parameters change little."""
+FINE_TUNING = {"learning_rate": 0.0003}
+"""Settings of fine-tuning: a lower rate than for a new model, so that parameters change little."""
+
+HUB_FINE_TUNING = {"learning_rate": 0.0001, "weight_decay": 0.01, "clip_norm": 1.0}
+"""The same for a model of the hub, which is larger (Devlin et al., 2019, appendix A.3)."""
 
 FEW_ROWS = 200
 """Rows of a file below which it is said that they are too few."""
@@ -57,6 +60,8 @@ class Recipe:
     def can_start_from(self, parent: TransformerConfig) -> bool:
         """Return whether a model of the task can be fine-tuned from a model with that config."""
         own = PRESETS[self.preset]
+        if parent.is_foreign and (parent.architecture == "encoder-decoder" or not self.classifies):
+            return False
         if own.architecture == "encoder-decoder" or parent.architecture == "encoder-decoder":
             return own.architecture == parent.architecture
         return self.classifies or parent.predicts_tokens
@@ -168,6 +173,11 @@ def file_defaults(kind: str, found: Preview, columns: Mapping[str, str] | None =
     shown = found.rows if texts is None else found.rows[[texts]]
     is_chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in shown.to_numpy().ravel())
     return FileDefaults("characters" if is_chinese else "words", keep_case=False, max_len=256)
+
+
+def fine_tuning(config: TransformerConfig) -> Mapping[str, Any]:
+    """Return the settings that differ where a model of that config is fine-tuned from another."""
+    return HUB_FINE_TUNING if config.is_foreign else FINE_TUNING
 
 
 def recipe_name(data: str | Path, columns: Mapping[str, str], found: Preview | None) -> str:

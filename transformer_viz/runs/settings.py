@@ -31,10 +31,15 @@ class TrainingSettings:
         word_dropout: Share of the tokens replaced by [UNK] in each training batch (Iyyer et al., 2015).
         crop: Share of the training texts cropped to a random part, drawn anew in each epoch, so the model
             also sees short texts.
+        layer_decay: Learning rate of each block as a share of that of the block above it, of the last one as
+            a share of that of the output head, and of the embeddings as a share of that of the first one, for
+            fine-tuning (Clark et al., 2020, ELECTRA, section 3.1); 0: all have the same.
         average: Decay of the moving average of the parameters, which is validated and stored; 0: none.
         pack: Concatenate texts into rows of `max_len` tokens, `batch_size` rows in a batch, without padding
             or truncation; each text is read alone. For a decoder alone, or an encoder that predicts masked
             tokens.
+        class_weights: Weight each text of a classifier by the inverse of how frequent its label is, as
+            scikit-learn's "balanced" (King and Zeng, 2001, section 4): all labels count alike.
         precision: Compute precision: "float32", or "bfloat16" or "float16" with float32 parameters
             (Micikevicius et al., 2018). Faster where the hardware supports it: GPUs, for bfloat16 also some
             processors.
@@ -60,8 +65,10 @@ class TrainingSettings:
     label_smoothing: float = 0.0
     word_dropout: float = 0.0
     crop: float = 0.0
+    layer_decay: float = 0.0
     average: float = 0.0
     pack: bool = False
+    class_weights: bool = False
     precision: str = "float32"
     patience: int = 3
     validation: float = 0.1
@@ -80,8 +87,9 @@ class TrainingSettings:
             if value not in choices:
                 rule = Phrase("rule.choice", choices=", ".join(choices))
                 raise Problem("setting.rule", name=name, rule=rule, received=repr(value))
-        if type(self.pack) is not bool:
-            raise Problem("setting.rule", name="pack", rule=Phrase("rule.flag"), received=repr(self.pack))
+        for name in ("pack", "class_weights"):
+            if type(value := getattr(self, name)) is not bool:
+                raise Problem("setting.rule", name=name, rule=Phrase("rule.flag"), received=repr(value))
         for field in dataclasses.fields(self):
             if field.type is float:
                 self._check_number(field.name, getattr(self, field.name))

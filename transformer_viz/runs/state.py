@@ -67,6 +67,11 @@ class RunState(NamedTuple):
         return next((epoch for epoch in reversed(self.epochs) if epoch["best"]), None)
 
     @property
+    def untrained(self) -> dict:
+        """The event of step 0, which of a fine-tuned model has validation metrics; empty: not known."""
+        return self.steps[0] if self.steps and self.steps[0]["step"] == 0 else {}
+
+    @property
     def still_improves(self) -> bool:
         """Whether its last epoch was the best, its validation loss clearly below that of the one before."""
         if len(self.epochs) < 2 or not self.epochs[-1]["best"]:

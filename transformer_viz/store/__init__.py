@@ -25,6 +25,7 @@ from transformer_viz.store.pack import pack_model, unpack_model
 from transformer_viz.store.places import models_folder, shelves
 from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
 from transformer_viz.store.read import (
+    files_to_copy,
     read_config,
     read_files,
     read_hash,
@@ -49,6 +50,7 @@ __all__ = [
     "delete_model",
     "duplicate_model",
     "empty_trash",
+    "files_to_copy",
     "find_model",
     "is_path",
     "keras_file",

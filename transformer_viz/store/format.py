@@ -170,11 +170,11 @@ def check_tokenizers(folder: Path, texts: dict[str, str], config: TransformerCon
     if (TARGET in sizes) != (TARGET in texts):
         raise ModelError("store.target", file=folder / TARGET, architecture=config.architecture)
     for name, size in sizes.items():
-        check_vocabulary(folder / name, texts[name], size)
+        check_vocabulary(folder / name, texts[name], size, whole=not config.is_foreign)
 
 
-def check_vocabulary(file: Path, text: str, rows: int) -> None:
-    """Check that the token ids of a tokenizer are exactly the rows of the embedding."""
+def check_vocabulary(file: Path, text: str, rows: int, *, whole: bool = True) -> None:
+    """Check that the token ids of a tokenizer are rows of the embedding; `whole`: that all rows have one."""
     content = json_object(file, text)
     model = content.get("model")
     if not isinstance(model, dict) or "vocab" not in model:
@@ -184,7 +184,8 @@ def check_vocabulary(file: Path, text: str, rows: int) -> None:
         ids = [*ids, *(token["id"] for token in content.get("added_tokens") or ())]
     except (TypeError, AttributeError, KeyError):
         raise ModelError("store.tokenizer", file=file) from None
-    if not all(type(row) is int and 0 <= row < rows for row in ids) or len(set(ids)) != rows:
+    are_rows = all(type(row) is int and 0 <= row < rows for row in ids)
+    if not are_rows or (whole and len(set(ids)) != rows):
         raise ModelError("store.vocabulary", file=file, last=rows - 1, rows=rows, found=len(ids))
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import difflib
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -102,15 +102,28 @@ def read_files(name_or_path: str | Path, folder: Path | None = None) -> dict[str
     return read_consistent(_path(name_or_path, folder), _files)
 
 
+def files_to_copy(name_or_path: str | Path) -> Mapping[str, bytes | Path]:
+    """Return what a copy of a model consists of: name -> bytes, or path of a file of a folder of the hub.
+
+    Raises:
+        ModelError: If there is no such model, or a file is missing, unknown or changed.
+    """
+
+    def found_in(folder) -> Mapping[str, bytes | Path]:
+        if hugging_face.is_hugging_face(folder):
+            return {file.name: file for file in hugging_face.files_of(folder)}
+        return _files(folder)
+
+    return read_consistent(_path(name_or_path, None), found_in)
+
+
 def read_hash(name_or_path: str | Path, folder: Path | None = None) -> str:
     """Return the SHA-256 of a model's parameters in hexadecimal; arguments as in `read_model`.
 
     Raises:
         ModelError: If there is no such model, or a file is missing or unknown.
     """
-    return read_consistent(
-        _path(name_or_path, folder), lambda found: checked_files(found)["parameters.safetensors"]
-    )
+    return read_consistent(_path(name_or_path, folder), _hash)
 
 
 def stamp(name_or_path: str | Path, folder: Path | None = None) -> str:
@@ -227,6 +240,17 @@ def _read(folder, name):
     head_roles = _head_roles(folder, config)
     target = texts.get(TARGET)
     return StoredModel(name, folder, config, texts["tokenizer.json"], card, parameters, target, head_roles)
+
+
+def _hash(folder):
+    if not hugging_face.is_hugging_face(folder):
+        return checked_files(folder)["parameters.safetensors"]
+    whole = hashlib.sha256()
+    for file in hugging_face.files_of(folder):
+        if file.suffix == ".safetensors":
+            with disk_errors(file, "read"), file.open("rb") as stream:
+                whole.update(hashlib.file_digest(stream, "sha256").digest())
+    return whole.hexdigest()
 
 
 def _files(folder):

@@ -260,6 +260,11 @@ class Tokenizer:
             None if cut_at is None else cut_at + len(before),
         )
 
+    def num_around(self, *, start: bool) -> tuple[int, int]:
+        """Return how many tokens `encode` puts in front of a text and behind it."""
+        before, after = self._around(start)
+        return len(before), len(after)
+
     def _around(self, start) -> tuple[list[int], list[int]]:
         """Return the ids before and behind a text."""
         return [START_ID] * start, []

@@ -11,7 +11,7 @@ from transformer_viz.data import BadRows
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.runs import TrainingSettings
 from transformer_viz.training import objectives
-from transformer_viz.values.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
+from transformer_viz.values.config import NO_ID, TransformerConfig
 
 TOKEN_IDS = tf.TensorSpec((None, None), tf.int32)
 """Open shapes, so that batches of any width share one compilation."""
@@ -90,10 +90,15 @@ class Dataset(Protocol):
         ...
 
 
-def word_dropout(token_ids: np.ndarray, share: float, random: np.random.Generator) -> np.ndarray:
-    """Replace that share of the tokens of a batch by [UNK]; [START] and [PAD] stay."""
-    if not share:
+def word_dropout(
+    token_ids: np.ndarray, share: float, random: np.random.Generator, config: TransformerConfig
+) -> np.ndarray:
+    """Replace that share of the tokens of a batch by [UNK], if there is such a token.
+
+    [PAD] stays, and so do the tokens that a model of that config reads around a text.
+    """
+    if not share or config.unk_id == NO_ID:
         return token_ids
-    marks = (PAD_ID, START_ID) if (token_ids[:, 0] == START_ID).all() else (PAD_ID,)
-    hidden = (random.random(token_ids.shape) < share) & ~np.isin(token_ids, marks)
-    return np.where(hidden, UNK_ID, token_ids)
+    marks = {config.pad_id, *[config.start_id] * config.reads_start, *[config.end_id] * config.reads_end}
+    hidden = (random.random(token_ids.shape) < share) & ~np.isin(token_ids, [*marks])
+    return np.where(hidden, config.unk_id, token_ids)

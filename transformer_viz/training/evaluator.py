@@ -16,7 +16,8 @@ from transformer_viz.inspection.typical_words import typical_words
 from transformer_viz.network.model import Transformer
 from transformer_viz.questions.effects.quality import card_facts, quality
 from transformer_viz.runs import TrainingSettings
-from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
+from transformer_viz.text.foreign import tokenizer_of
+from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.training.dataset import Dataset, Inputs
 from transformer_viz.training.model_trainer import to_floats
 from transformer_viz.values.head_roles import HeadRoles
@@ -34,7 +35,7 @@ class Evaluator:
     def __init__(self, dataset: Dataset, settings: TrainingSettings):
         self._dataset, self._settings = dataset, settings
         self._model = Transformer(dataset.config)
-        tokenizers = {name: Tokenizer.from_json(text) for name, text in dataset.tokenizers.items()}
+        tokenizers = {name: tokenizer_of(dataset.config, text) for name, text in dataset.tokenizers.items()}
         self._explorer = Explorer(
             self._model,
             tokenizers["tokenizer"],

@@ -26,7 +26,7 @@ from transformer_viz.runs import (
     create_run,
     queued_runs,
 )
-from transformer_viz.runs.cost import FLOAT, num_cores
+from transformer_viz.runs.cost import FLOAT, num_cores, parameter_bytes
 from transformer_viz.runs.errors import failure, write_errors
 from transformer_viz.runs.quota import bytes_in
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
@@ -196,6 +196,7 @@ class _Worker:
         parent = store.read_model(self.run.parent) if self.job.parent else None
         self.dataset = dataset_of(self.job, parent)
         store.check_limits(self.dataset.config)
+        self._check_memory()
         self.steps_per_epoch = self.settings.steps_per_epoch(self.dataset.num_rows)
         self.log_event("data", **self._data_facts())
         self.disk_quota.check(self._bytes_to_come())
@@ -220,11 +221,23 @@ class _Worker:
             self._train_epoch()
         self._finish()
 
+    def _check_memory(self):
+        """Refuse a model whose parameters alone do not fit into memory: the system would end the process."""
+        needed = parameter_bytes(self.dataset.config, self.settings, self.job.trainable_layers)
+        free = psutil.virtual_memory().available
+        if needed > free:
+            raise RunError("training.estimate", needed=needed / 1e9, free=free / 1e9)
+
     def _measure_untrained(self):
-        """Log the loss of the untrained model, before the first step has been compiled."""
+        """Log the loss of the untrained model, before the first step has been compiled.
+
+        Of a model that begins with a parent's parameters also its validation metrics: what it knows already.
+        """
         self.evaluator.set_parameters(self.trainer.parameters())
         inputs, targets = next(self.dataset.batches(self.settings, 0))
         metrics = Totals(self.evaluator.measure(inputs, targets)).means()
+        if self.job.parent:
+            metrics |= self.evaluator.validate(self._check_stop)
         self.log_event(
             "step", step=0, **metrics, learning_rate=0.0, tokens_per_second=None, memory=self._memory()
         )

@@ -14,6 +14,7 @@ from transformer_viz.inspection.sentences import median_tokens, short_texts
 from transformer_viz.inspection.typical_words import labelled_sample
 from transformer_viz.runs import TrainingJob, TrainingSettings
 from transformer_viz.store import StoredModel
+from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
 from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dropout
@@ -50,13 +51,14 @@ class LabelledTexts(Dataset):
         if strange := set(train["label"]) - set(names):
             raise DataError("rows.strange_label", label=min(strange), labels=[*names])
         if parent:
-            tokenizer = Tokenizer.from_json(parent.tokenizer)
+            tokenizer = tokenizer_of(parent.config, parent.tokenizer)
         else:
             tokenizer = Tokenizer.train(train["text"], job.config.vocab_size, **tokenizer_options(job))
         output = "softmax" if len(names) > 2 and job.config.output == "sigmoid" else job.config.output
         self.config = job.config.replace(
             labels=tuple(names.values()), vocab_size=tokenizer.vocab_size, output=output
         )
+        self._around = tokenizer.num_around(start=self.config.reads_start)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_rows, self.num_validation = len(train), len(validation)
         self.left_out = rows.attrs.get("left_out", [])
@@ -87,30 +89,28 @@ class LabelledTexts(Dataset):
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
         """Return the loss and its metrics."""
-        return objectives.classification(self.config, settings.label_smoothing)
+        weights = None
+        if settings.class_weights:
+            counts = np.bincount(self._train[1], minlength=len(self.config.labels))
+            weights = self.num_rows / (len(counts) * np.maximum(counts, 1))
+        return objectives.classification(self.config, settings.label_smoothing, weights)
 
     def batches(self, settings: TrainingSettings, epoch: int) -> Iterator[Batch]:
         """Yield the training batches of one epoch, which follow from the seed and the epoch alone."""
         token_ids, label_ids = self._train
         random = np.random.default_rng([settings.seed, epoch])
-        first = int(self.config.reads_start)
         parts = [
-            np.concatenate([ids[:first], crop(ids[first:], random)])
-            if random.random() < settings.crop
-            else ids
-            for ids in token_ids
+            crop(ids, random, self._around) if random.random() < settings.crop else ids for ids in token_ids
         ]
         for rows in shuffled_by_length(parts, settings.batch_size, random):
-            yield (
-                word_dropout(pad([parts[row] for row in rows]), settings.word_dropout, random),
-                label_ids[rows],
-            )
+            padded = pad([parts[row] for row in rows], self.config.pad_id)
+            yield word_dropout(padded, settings.word_dropout, random, self.config), label_ids[rows]
 
     def validation_batches(self, settings: TrainingSettings) -> Iterator[Batch]:
         """Yield the validation batches."""
         token_ids, label_ids = self._validation
         for rows in by_length(token_ids, settings.batch_size):
-            yield pad([token_ids[row] for row in rows]), label_ids[rows]
+            yield pad([token_ids[row] for row in rows], self.config.pad_id), label_ids[rows]
 
     def calibrate(self, explorer: Explorer) -> dict | None:
         """Set the temperature of the config to the best one for the validation rows of the first file, which
@@ -153,14 +153,20 @@ class LabelledTexts(Dataset):
         }
 
 
-def crop(token_ids: np.ndarray, random: np.random.Generator) -> np.ndarray:
+def crop(token_ids: np.ndarray, random: np.random.Generator, around: tuple[int, int] = (0, 0)) -> np.ndarray:
     """Return a random part of a text; its length is log-uniform from `SHORTEST_CROP` tokens to the whole
     text.
+
+    Args:
+        token_ids: int (position,).
+        random: What draws the length and the place.
+        around: How many tokens in front of the text and behind it stay.
     """
-    longest = max(len(token_ids), 1)
+    first, last = around[0], len(token_ids) - around[1]
+    longest = max(last - first, 1)
     length = round(np.exp(random.uniform(np.log(min(SHORTEST_CROP, longest)), np.log(longest))))
-    start = random.integers(longest - length + 1)
-    return token_ids[start : start + length]
+    start = first + random.integers(longest - length + 1)
+    return np.concatenate([token_ids[:first], token_ids[start : start + length], token_ids[last:]])
 
 
 def _label_names(values, names):

@@ -9,6 +9,7 @@ from typing import Any
 
 from transformer_viz import store
 from transformer_viz.runs import TrainingRun
+from transformer_viz.store.hugging_face.origin import name_of_origin
 from transformer_viz.training.dataset import Dataset
 from transformer_viz.values.version import __version__
 
@@ -72,7 +73,7 @@ def _parent_facts(run):
     if not run.job.parent:
         return {}
     facts = {
-        "name": Path(run.job.parent).resolve().name,
+        "name": name_of_origin(Path(run.job.parent)) or Path(run.job.parent).resolve().name,
         "sha256": store.read_hash(run.parent),
         "trainable_layers": run.job.trainable_layers,
     }

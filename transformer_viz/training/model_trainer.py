@@ -1,7 +1,8 @@
 """The model in training: one step at a time, with a state that can be saved and restored."""
 
 import contextlib
-from collections.abc import Collection, Mapping
+import functools
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import keras
@@ -13,7 +14,7 @@ from transformer_viz.network.model import Transformer
 from transformer_viz.runs import RunError, TrainingSettings
 from transformer_viz.training.dataset import Dataset, Inputs
 from transformer_viz.training.objectives import Measured
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.values.fine_tuning import alike_groups, are_alike, learning_rate_factors
 
 ops: Any = keras.ops  # the stubs describe the tensors of another backend
 
@@ -25,7 +26,8 @@ class ModelTrainer:
     """Train a model one batch at a time.
 
     A batch split over several devices gives the same parameters as on one: each device sums over its rows,
-    and the sums are divided by the counts of the whole batch.
+    and the sums are divided by the counts of the whole batch. Blocks that begin with equal parameters, as
+    those of an ALBERT do, stay equal to the bit.
 
     Args:
         dataset: `Dataset`.
@@ -56,8 +58,9 @@ class ModelTrainer:
             for name, variable in self.model.parameters().items():
                 if trained is not None and name not in trained:
                     variable.trainable = False
-            self.optimizer = optimizer(settings, self._count)
+            self.optimizer = optimizer(settings, self._count, self._rate_factors(settings.layer_decay))
             self.optimizer.build(self.model.trainable_variables)
+        self._alike: list[list[int]] = []
         self._train = Compiled(self._train_step, dataset.signature)
 
     def set_parameters(self, parameters: Mapping[str, np.ndarray]) -> None:
@@ -65,6 +68,22 @@ class ModelTrainer:
         variables = self.model.parameters()
         for name, value in parameters.items():
             variables[name].assign(value)
+        self._find_alike()
+
+    def _rate_factors(self, decay):
+        """Return the factor of the learning rate of each trained variable."""
+        factors, named = learning_rate_factors(self.model.config, decay), self.model.parameters()
+        by_path = {variable.path: factors[name] for name, variable in named.items()}
+        return [by_path[variable.path] for variable in self.model.trainable_variables]
+
+    def _find_alike(self):
+        """Find the trained variables that are one, if all blocks are alike."""
+        config, parameters = self.model.config, self._parameters()
+        trained = {variable.path: place for place, variable in enumerate(self.model.trainable_variables)}
+        paths = {name: variable.path for name, variable in self.model.parameters().items()}
+        groups = [[trained.get(paths[name], -1) for name in names] for names in alike_groups(config)]
+        is_whole = all(-1 not in group for group in groups)
+        self._alike = groups if is_whole and are_alike(parameters, config) else []
 
     def train(
         self, inputs: Inputs, targets: np.ndarray, learning_rate: float
@@ -104,6 +123,7 @@ class ModelTrainer:
             raise RunError("training.other_model")
         for name, variable in variables.items():
             variable.assign(state[name])
+        self._find_alike()
 
     def _parameters(self):
         return {name: ops.convert_to_numpy(value) for name, value in self.model.parameters().items()}
@@ -131,7 +151,7 @@ class ModelTrainer:
         with tf.GradientTape() as tape:
             measured = self._objective(targets, self.model(inputs, training=True))
             total = measured["loss"][0]
-            measured["tokens"] = _tokens(inputs), ops.ones(())
+            measured["tokens"] = _tokens(inputs, self.model.config.pad_id), ops.ones(())
             if self._count > 1:
                 measured = self._summed_over_replicas(measured)
             loss = self.optimizer.scale_loss(total / ops.maximum(measured["loss"][1], 1.0))
@@ -142,6 +162,10 @@ class ModelTrainer:
             # Keras sums them again after clipping; `optimizer` scales the norm accordingly
             gradients = replica.all_reduce(tf.distribute.ReduceOp.SUM, gradients)
             gradients = [gradient / self._count for gradient in gradients]
+        for group in self._alike:
+            together = tf.add_n([gradients[place] for place in group])
+            for place in group:
+                gradients[place] = together
         self.optimizer.apply(gradients, variables)
         return measured
 
@@ -152,16 +176,41 @@ class ModelTrainer:
         return tf.nest.pack_sequence_as(measured, tf.unstack(packed))
 
 
-def optimizer(settings: TrainingSettings, num_devices: int = 1) -> keras.optimizers.Optimizer:
+class LayerwiseAdam(keras.optimizers.Adam):
+    """Adam with a learning rate of its own for each variable.
+
+    Args:
+        learning_rate: As for Adam.
+        factors: Factor of the learning rate of each variable.
+        **kwargs: Further arguments of Adam.
+    """
+
+    def __init__(self, learning_rate: float, *, factors: Sequence[float], **kwargs: Any):
+        super().__init__(learning_rate, **kwargs)
+        self._factors = factors
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        """Update one variable."""
+        place = self._get_variable_index(variable)
+        super().update_step(gradient, variable, learning_rate * self._factors[place])
+
+
+def optimizer(
+    settings: TrainingSettings, num_devices: int = 1, factors: Sequence[float] = ()
+) -> keras.optimizers.Optimizer:
     """Return Adam, or AdamW with a weight decay.
 
     Args:
         settings: `TrainingSettings`.
         num_devices: Devices that each contribute an equal share of the gradients; the clipping norm is
             divided by it.
+        factors: Factor of the learning rate of each trained variable, for `layer_decay`.
     """
+    kind: Any = (
+        functools.partial(LayerwiseAdam, factors=factors) if settings.layer_decay else keras.optimizers.Adam
+    )
     average = {"use_ema": True, "ema_momentum": settings.average} if settings.average else {}
-    adam = keras.optimizers.Adam(
+    adam = kind(
         settings.learning_rate,
         beta_2=settings.beta_2,
         weight_decay=settings.weight_decay or None,  # 0.0 would still touch all parameters
@@ -183,10 +232,10 @@ def _precision(name):
         keras.config.set_dtype_policy(before)
 
 
-def _tokens(inputs: Any) -> Any:
+def _tokens(inputs: Any, pad_id: int) -> Any:
     """Return the number of input tokens without padding."""
     texts = [inputs["token_ids"]] if isinstance(inputs, dict) else tf.nest.flatten(inputs)
-    return sum(ops.sum(ops.cast(ops.not_equal(token_ids, PAD_ID), "float32")) for token_ids in texts)
+    return sum(ops.sum(ops.cast(ops.not_equal(token_ids, pad_id), "float32")) for token_ids in texts)
 
 
 def to_floats(measured: Measured) -> dict[str, tuple[float, float]]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import keras
 import tensorflow as tf
+from numpy.typing import ArrayLike
 
 from transformer_viz.inspection.cross_entropy import token_cross_entropy
 from transformer_viz.values.config import PAD_ID, TransformerConfig
@@ -18,12 +19,15 @@ Objective = Callable[[tf.Tensor, tf.Tensor], Measured]
 """Function of targets and logits that returns the loss and the metrics of a batch."""
 
 
-def classification(config: TransformerConfig, label_smoothing: float = 0.0) -> Objective:
+def classification(
+    config: TransformerConfig, label_smoothing: float = 0.0, weights: ArrayLike | None = None
+) -> Objective:
     """Return the objective of a classifier.
 
     Args:
         config: `TransformerConfig`.
         label_smoothing: Share of the target spread over all labels (Szegedy et al., 2016).
+        weights: float (label,), by which the loss of a row counts; None: all count alike.
 
     Returns:
         Function of label ids, int (row,), and logits: name -> (sum, count) of loss and accuracy.
@@ -36,7 +40,11 @@ def classification(config: TransformerConfig, label_smoothing: float = 0.0) -> O
         loss = cross_entropy(label_ids, logits, label_smoothing)
         right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), label_ids)
         rows = ops.cast(ops.shape(label_ids)[0], "float32")
-        return {"loss": (ops.sum(loss), rows), "accuracy": (_count(right), rows)}
+        counted = rows
+        if weights is not None:
+            share = ops.take(ops.convert_to_tensor(weights, "float32"), label_ids)
+            loss, counted = share * loss, ops.sum(share)
+        return {"loss": (ops.sum(loss), counted), "accuracy": (_count(right), rows)}
 
     return measure
 

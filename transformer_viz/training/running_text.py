@@ -94,7 +94,7 @@ class RunningText(Dataset):
         random = np.random.default_rng([settings.seed, epoch])
         stream = Stream(self._train, self.config.max_len, random.permutation(len(self._train)))
         for rows in _in_batches(stream, random.permutation(len(stream)), settings.batch_size):
-            hidden = word_dropout(rows.token_ids, settings.word_dropout, random)
+            hidden = word_dropout(rows.token_ids, settings.word_dropout, random, self.config)
             hidden = np.where(rows.token_ids == START_ID, START_ID, hidden).astype(np.int32)
             yield self._inputs_and_targets(rows._replace(token_ids=hidden), random)
 

@@ -110,9 +110,12 @@ class TextPairs(Dataset):
         for rows in shuffled_by_length(lengths, settings.batch_size, random):
             inputs, targets = self._batch(self._train, rows)
             if isinstance(inputs, tuple):
-                yield (word_dropout(inputs[0], settings.word_dropout, random), inputs[1]), targets
+                yield (
+                    (word_dropout(inputs[0], settings.word_dropout, random, self.config), inputs[1]),
+                    targets,
+                )
             else:
-                yield word_dropout(inputs, settings.word_dropout, random), targets
+                yield word_dropout(inputs, settings.word_dropout, random, self.config), targets
 
     def validation_batches(self, settings: TrainingSettings) -> Iterator[Batch]:
         """Yield the validation batches."""

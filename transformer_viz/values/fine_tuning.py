@@ -4,7 +4,8 @@ A model may keep the task of its parent. From a language model, a decoder or an 
 masked tokens, a classifier can be made as well (Radford et al., 2018, section 3.2; Devlin et al., 2019,
 section 3.2): its stack, which in a classifier is called the encoder, computes exactly what the parent's did.
 From a decoder, a masked language model can be made (BehnamGhader et al., 2024, section 2): it loses the
-causal mask, and its vocabulary gains [MASK].
+causal mask, and its vocabulary gains [MASK]. From a model made elsewhere, a classifier can be made, which
+reads texts and pools them as its family does.
 """
 
 import dataclasses
@@ -21,6 +22,8 @@ CHOSEN = {
     "labels",
     "output",
     "pooling",
+    "pooled_activation",
+    "pooled_norm",
     "dropout",
     "embedding_dropout",
     "max_len",
@@ -34,8 +37,16 @@ CHOSEN = {
 CLASSIFIER = ("classifier/kernel", "classifier/bias")
 """Parameters of a classifier's outputs."""
 
-HEADS = ("pooling", "classifier", "output")
+POOLED = ("pooled", "pooled_norm")
+"""Layers between the pooled vector and the outputs of a classifier."""
+
+HEADS = ("pooling", *POOLED, "classifier", "output")
 """Layers after the stack: the output head."""
+
+DROPOUT = 0.1
+"""Dropout with which a model made elsewhere is trained on (Devlin et al., 2019, appendix A.2): it is read
+without any.
+"""
 
 
 def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any) -> TransformerConfig:
@@ -44,7 +55,8 @@ def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any)
     A classifier made from a language model keeps its mask and the [START] at the beginning of each text; its
     output is a softmax over the labels, one made from a classifier has the output of that, unless `changes`
     has another. With the output "tokens", a decoder becomes a masked language model, with one more token:
-    [MASK]. The temperature is 1: that of the parent belongs to other parameters.
+    [MASK]. From a model made elsewhere, only a classifier can be made. The temperature is 1: that of the
+    parent belongs to other parameters.
 
     Args:
         parent: Config of the model to fine-tune.
@@ -55,10 +67,15 @@ def child_config(parent: TransformerConfig, *, classifies: bool, **changes: Any)
         ValueError: If the parent cannot become such a model, or a field is fixed by its parameters.
     """
     fields: dict[str, Any] = {"temperature": 1.0}
+    if parent.is_foreign and not parent.dropout:
+        fields |= {"dropout": DROPOUT, "embedding_dropout": DROPOUT}
     if classifies:
         output = parent.output if parent.output in ("sigmoid", "softmax") else "softmax"
         fields |= {"architecture": "encoder", "output": output, "labels": None, "tie_embeddings": False}
         fields |= {"causal": parent.causal, "reads_start": parent.reads_start}
+        fields |= {"output_transform": False, "vocabulary_bias": False}
+    elif parent.is_foreign:
+        raise Problem("parent.only_classes")
     elif not parent.predicts_tokens:
         raise Problem("parent.classifier")
     elif parent.architecture == "decoder" and changes.get("output") == "tokens":
@@ -79,14 +96,17 @@ def inherited(parent: TransformerConfig, child: TransformerConfig) -> dict[str, 
     """Return name -> the parent's name of each parameter that a child inherits; its others are new.
 
     The output head is inherited only if its outputs have the same meaning: the same labels, in any order, or
-    tokens.
+    tokens. A model made elsewhere may have the layers of `POOLED` without outputs.
 
     Raises:
         ValueError: If the child's config does not fit the parent's.
     """
     _check_fits(parent, child)
-    known, names = parent.parameter_shapes(), {}
-    for name in child.parameter_shapes():
+    shapes, names = child.parameter_shapes(), {}
+    known = {*parent.parameter_shapes()}
+    if parent.is_foreign:
+        known |= {name for name in shapes if name.partition("/")[0] in POOLED}
+    for name in shapes:
         layer, _, rest = name.partition("/")
         if layer in ("classifier", "output") and not _same_outputs(parent, child):
             continue
@@ -115,7 +135,8 @@ def inherited_values(
         ValueError: As `inherited`.
     """
     shapes = child.parameter_shapes()
-    found = {name: parameters[source] for name, source in inherited(parent, child).items()}
+    sources = inherited(parent, child).items()
+    found = {name: parameters[source] for name, source in sources if source in parameters}
     if child.fills_in and not parent.fills_in:
         tokens = found["token_embedding/embeddings"]
         found["token_embedding/embeddings"] = np.insert(tokens, MASK_ID, tokens.mean(axis=0), axis=0)
@@ -148,11 +169,53 @@ def trained_parameters(config: TransformerConfig, layers: int | None) -> list[st
     return names[begin:]
 
 
+def learning_rate_factors(config: TransformerConfig, decay: float) -> dict[str, float]:
+    """Return name -> factor of the learning rate of each parameter.
+
+    Args:
+        config: The config.
+        decay: As `TrainingSettings.layer_decay`; 0: all factors are 1.
+    """
+    blocks = [f"{stack}_{number}" for stack, count in config.stacks.items() for number in range(count)]
+    below, factors = len(blocks) + 1, {}  # names are in the order of computation
+    for name in config.parameter_shapes():
+        layer = name.partition("/")[0]
+        if layer in blocks:
+            below = len(blocks) - blocks.index(layer)
+        elif layer in HEADS or layer in ("transform", "transform_norm"):
+            below = 0
+        factors[name] = decay**below if decay else 1.0
+    return factors
+
+
+def are_alike(parameters: Mapping[str, np.ndarray], config: TransformerConfig) -> bool:
+    """Return whether all blocks of a stack have equal parameters: they are one, applied several times.
+
+    As in ALBERT (Lan et al., 2020, section 3.1).
+    """
+    groups = alike_groups(config)
+    return bool(groups) and all(
+        np.array_equal(parameters[name], parameters[first]) for first, *others in groups for name in others
+    )
+
+
+def alike_groups(config: TransformerConfig) -> list[list[str]]:
+    """Return the names of the same parameter in all blocks of a stack; nothing if there is one block."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for name in config.parameter_shapes():
+        layer, _, rest = name.partition("/")
+        stack, _, number = layer.rpartition("_")
+        if stack in config.stacks and number.isdigit():
+            groups.setdefault((stack, rest), []).append(name)
+    return [names for names in groups.values() if len(names) > 1]
+
+
 def _check_fits(parent, child):
     """Check that a child's config differs from its parent's only where it may."""
     free = CHOSEN
     if parent.predicts_tokens != child.predicts_tokens:
-        free = free | {"architecture", "tie_embeddings"} if parent.reads_start else free - {"output"}
+        to_classes = {"architecture", "tie_embeddings", "output_transform", "vocabulary_bias"}
+        free = free | to_classes if parent.reads_start or parent.is_foreign else free - {"output"}
     elif parent.architecture == "decoder" and child.fills_in:
         free = free | {"architecture"}
         parent = parent.replace(vocab_size=parent.vocab_size + 1)

@@ -21,7 +21,7 @@ from transformer_viz.store.format import (
     one_line,
     sentence_of,
 )
-from transformer_viz.store.hugging_face.families import BUFFERS, HEADS, Family, Head
+from transformer_viz.store.hugging_face.families import BUFFERS, HEADS, Family, Head, classes_of
 from transformer_viz.store.hugging_face.files import LARGEST_CONFIG, json_of
 from transformer_viz.store.hugging_face.origin import origin_of
 from transformer_viz.store.hugging_face.settings import (
@@ -36,6 +36,7 @@ from transformer_viz.store.hugging_face.tokenizer_files import gives_segments, t
 from transformer_viz.store.hugging_face.way_out import with_way_out
 from transformer_viz.text.foreign import special_fields
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.fine_tuning import POOLED
 from transformer_viz.values.no_answer import described_output, why_no_answer
 
 NEEDED = 1.5
@@ -94,6 +95,7 @@ class Contents(NamedTuple):
         target_tokenizer: The same of the targets of an encoder-decoder.
         tensors: Name -> tensor.
         sources: Name of a parameter -> the tensor that holds it; of some there is none.
+        pooled: The same of the layers of `POOLED`, where a model that does not classify has them.
         copies: Name of a tensor -> the one that it must be equal to.
         card: What can be said of it.
         query_scale: What the numbers of a head's query are multiplied by.
@@ -107,6 +109,7 @@ class Contents(NamedTuple):
     target_tokenizer: str | None
     tensors: dict[str, Stored]
     sources: dict[str, Source]
+    pooled: dict[str, Source]
     copies: dict[str, str]
     card: dict[str, Any]
     query_scale: np.ndarray
@@ -127,14 +130,22 @@ def is_hugging_face(folder: Path) -> bool:
             return b'"model_type"' in stream.read(LARGEST_CONFIG)
 
 
+def files_of(folder: Path) -> list[Path]:
+    """Return the files of a folder that are read, in the order of their names.
+
+    Raises:
+        OSError: If the folder cannot be listed.
+    """
+    return sorted(file for file in folder.iterdir() if file.suffix in READ)
+
+
 def identity(folder: Path) -> str:
     """Return a text that changes whenever a file of the folder is rewritten.
 
     Raises:
         OSError: If the folder cannot be listed.
     """
-    files = sorted(file for file in folder.iterdir() if file.suffix in READ)
-    found = [(file.name, file.stat()) for file in files]
+    found = [(file.name, file.stat()) for file in files_of(folder)]
     return ";".join(f"{name}-{each.st_ino}-{each.st_mtime_ns}-{each.st_size}" for name, each in found)
 
 
@@ -192,11 +203,14 @@ def _contents(folder, theirs):
         ending for ending, name in family.zeros.items() if not theirs.get(name, family.defaults.get(name))
     )
     scale = query_scale(file, theirs, config)
-    return Contents(config, family, head, tokenizer, writes, tensors, sources, copies, card, scale, zeros)
+    pooled = _pooled(config, family, tensors)
+    return Contents(
+        config, family, head, tokenizer, writes, tensors, sources, pooled, copies, card, scale, zeros
+    )
 
 
 def read_folder(folder: Path, name: str) -> StoredModel:
-    """Read a model with its parameters.
+    """Read a model with its parameters, and with `Contents.pooled`, from which a classifier can be made.
 
     Raises:
         ModelError: If the folder is damaged or not understood, or the model is too large for the memory.
@@ -209,6 +223,7 @@ def read_folder(folder: Path, name: str) -> StoredModel:
         raise ModelError("hugging.memory", place=folder, needed=needed / 1e9, free=free / 1e9)
     _check_copies(folder, found)
     parameters = _parameters(folder, found)
+    parameters |= {name: _read(found, name, source) for name, source in found.pooled.items()}
     check_finite(folder, parameters)
     return StoredModel(
         name, folder, found.config, found.tokenizer, found.card, parameters, found.target_tokenizer
@@ -294,6 +309,26 @@ def _sources(config, family, head, tensors) -> tuple[dict[str, Source], dict[str
     used = {source.name for source in sources.values()}
     copies = {copy: other for copy, other in copies.items() if copy not in used}
     return (sources, copies, set()) if config.tie_embeddings else (sources, {}, {*copies})
+
+
+def _pooled(config, family, tensors) -> dict[str, Source]:
+    """Return the tensors of `POOLED` that a model has although it does not classify, such as BERT's pooler.
+
+    A model of vectors has them without the prefix of the base model.
+    """
+    head = classes_of(family)
+    if head is None or not (config.predicts_tokens or config.output == "none"):
+        return {}
+    found = {}
+    for layer in POOLED:
+        for theirs in _names(head.layers, layer):
+            places = (theirs, _without_prefix(family, theirs))
+            for kind in ("gamma", "beta") if layer == "pooled_norm" else ("kernel", "bias"):
+                shape = (config.d_model,) * (2 if kind == "kernel" else 1)
+                stored = [f"{place}{ending}" for place in places for ending in SUFFIXES[kind]]
+                known = [name for name in stored if name in tensors and tensors[name].shape == shape]
+                found |= {f"{layer}/{kind}": Source(known[0], None, in_head=True)} if known else {}
+    return found
 
 
 def _candidates(family, head, tensors, name):
@@ -393,12 +428,15 @@ def _left_to_compute(found, name, shape):
 def _parameter(found, name) -> tuple[str, np.ndarray | None]:
     """Return the name of their tensor and our array of it; "" and None if there is no such tensor."""
     source = found.sources.get(name)
-    if source is None:
-        return "", None
+    return ("", None) if source is None else (source.name, _read(found, name, source))
+
+
+def _read(found, name, source) -> np.ndarray:
+    """Return our array of a parameter."""
     array, kind = found.tensors[source.name].read(), name.rpartition("/")[2]
     if kind == "kernel" and source.in_head:
-        return source.name, array.T
-    return source.name, _converted(found, name, kind, array, source.part)
+        return array.T
+    return _converted(found, name, kind, array, source.part)
 
 
 def _converted(found, name, kind, array, part):

@@ -27,10 +27,20 @@ def origin_of(folder: Path) -> dict[str, str]:
     Raises:
         ModelError: If the file with its origin is damaged.
     """
-    file, found = folder / ORIGIN, _CACHED.search(folder.resolve().as_posix())
-    name, revision = (found[1].replace("--", "/"), found[2]) if found else ("", "")
+    file, name, revision = folder / ORIGIN, *_cached(folder)
     if file.is_file():
         said = json_of(file, LARGEST_CONFIG)
         name, revision = (one_line(said.get(key) or "") for key in ("name", "revision"))
     known = {"source": f"Hugging Face: {name}" if name else "Hugging Face", "revision": revision}
     return {key: text for key, text in known.items() if text}
+
+
+def name_of_origin(folder: Path) -> str:
+    """Return the name on the hub of a model in the hub's own cache; "" of any other folder."""
+    return _cached(folder)[0]
+
+
+def _cached(folder):
+    """Return the name and the revision that the path of a folder in the hub's own cache has."""
+    found = _CACHED.search(folder.resolve().as_posix())
+    return (found[1].replace("--", "/"), found[2]) if found else ("", "")

@@ -16,6 +16,7 @@ from transformer_viz.store.hugging_face.families import (
     Family,
     Head,
     as_encoder,
+    classes_of,
 )
 from transformer_viz.store.hugging_face.rope import rotary
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
@@ -205,24 +206,19 @@ def _activation(file, name):
 
 
 def _head(file, theirs, family, head):
-    """Return the fields of the output layer."""
+    """Return the fields of the output layer, and of the one that a classifier of the family has."""
     is_tied = theirs.get("tie_word_embeddings", family.tied)
     if family.fixed["architecture"] == "decoder":
-        return {"tie_embeddings": is_tied}
+        return {"tie_embeddings": is_tied} | _pooling(file, theirs, family)
     if family.fixed["architecture"] == "encoder-decoder":
         scaled = theirs.get("scale_decoder_outputs", is_tied) if family.scales_output else False
         return {"tie_embeddings": is_tied, "scale_output": scaled}
     if head is None:
-        return {"output": "none"}
+        return {"output": "none"} | _pooling(file, theirs, family)
     fields = dict(head.fields)
     if fields["output"] == "tokens":
-        return fields | {"tie_embeddings": is_tied}
-    if head.pooling:
-        received = theirs.get(head.pooling, "cls")
-        if received not in ("cls", "mean"):
-            facts = {"name": head.pooling, "received": one_line(received), "wanted": "cls, mean"}
-            raise ModelError("hugging.setting", file=file, **facts)
-        fields["pooling"] = "mean" if received == "mean" else "first"
+        return fields | {"tie_embeddings": is_tied} | _pooling(file, theirs, family)
+    fields |= _pooling(file, theirs, family)
     named = theirs.get("id2label")
     labels = named if isinstance(named, dict) and named else {"0": "LABEL_0", "1": "LABEL_1"}
     ordered = sorted(labels, key=lambda key: int(key) if re.fullmatch(r"\d+", key) else -1)
@@ -230,6 +226,21 @@ def _head(file, theirs, family, head):
     if len(names) == 1:  # a score, as of a pair of texts; `transformers` shows its sigmoid
         return fields | {"output": "sigmoid", "labels": (f"not {names[0]}", *names)}
     return fields | {"labels": names}
+
+
+def _pooling(file, theirs, family):
+    """Return the fields of how the classifiers of a family pool a text."""
+    head = classes_of(family)
+    if head is None:
+        return {}
+    fields = {name: value for name, value in head.fields.items() if name != "output"}
+    if head.pooling:
+        received = theirs.get(head.pooling, "cls")
+        if received not in ("cls", "mean"):
+            facts = {"name": head.pooling, "received": one_line(received), "wanted": "cls, mean"}
+            raise ModelError("hugging.setting", file=file, **facts)
+        fields["pooling"] = "mean" if received == "mean" else "first"
+    return fields
 
 
 def _first_id(value, other):

@@ -42,6 +42,7 @@ from transformer_viz.store.hugging_face.families.family import (
     Family,
     Head,
     as_encoder,
+    classes_of,
 )
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "Family",
     "Head",
     "as_encoder",
+    "classes_of",
 ]
 
 FAMILIES = {

@@ -114,6 +114,12 @@ LAST_TOKEN = Head({"classifier": "score"}, {"output": "softmax", "pooling": "las
 """Head of the classifiers of language models."""
 
 
+def classes_of(family: Family) -> Head | None:
+    """Return the head of a family's classifiers; None: it has none."""
+    is_decoder = family.fixed["architecture"] == "decoder"
+    return family.heads.get(CLASSES) or (LAST_TOKEN if is_decoder else None)
+
+
 def as_encoder(family: Family) -> Family:
     """Return a family that writes as one that only reads: its stack is called the encoder, as in classifiers.
 

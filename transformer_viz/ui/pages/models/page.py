@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.store.hugging_face import is_hugging_face
 from transformer_viz.store.names import is_name
 from transformer_viz.store.places import command
 from transformer_viz.ui.pages.models.upload import (
@@ -146,7 +147,7 @@ def show_actions(model: store.ModelSummary, names: list[str], open_model: Callab
 
     A folder of the hub is a person's own, which is copied as it is, and never deleted here.
     """
-    is_foreign = not model.problem and config_of(model).is_foreign
+    is_foreign = not model.problem and is_hugging_face(model.path)
     with st.container(horizontal=True, gap="small", width="content"):
         if not model.problem and st.button(
             t("models.open"), type="primary", icon=":material/visibility:", key="leave-open"

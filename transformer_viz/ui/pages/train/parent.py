@@ -6,11 +6,11 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.language import joined
 from transformer_viz.runs.recipes import Recipe
-from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.shelf import shown_models
-from transformer_viz.values.config import UNK_ID, TransformerConfig
+from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.fine_tuning import child_config, longest_text
 
 MANY_UNKNOWN = 0.2
@@ -52,10 +52,10 @@ def show_fit(parent: store.ModelSummary, material: Material) -> None:
 @st.cache_data(max_entries=16, show_spinner=False)
 def unknown_share(model: str, stamp: str, texts: tuple[str, ...]) -> float:
     """Return the share of [UNK] among the tokens of some texts; `stamp` is that of the model."""
-    tokenizer = Tokenizer.from_json(store.read_tokenizer(model))
-    rows = tokenizer.encode_batch(texts, max_len=LONGEST)
+    config = store.read_config(model)
+    rows = tokenizer_of(config, store.read_tokenizer(model)).encode_batch(texts, max_len=LONGEST)
     token_ids = np.concatenate([np.empty(0, np.int32), *rows])
-    return float((token_ids == UNK_ID).mean()) if len(token_ids) else 0.0
+    return float((token_ids == config.unk_id).mean()) if len(token_ids) else 0.0
 
 
 def config_from(parent: TransformerConfig, material: Material, recipe: Recipe) -> TransformerConfig:

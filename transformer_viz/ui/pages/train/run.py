@@ -163,6 +163,8 @@ def show_progress(run: TrainingRun, stage: Stage) -> None:
             "curves",
         )
     with samples:
+        if before := validation_metrics(state.untrained, run.job.config):
+            st.markdown(t("run.untrained", figures=figures_text(before)))
         if state.best:
             show_best(state.best, run.job.config)
         if state.status == "finished" and state.still_improves:
@@ -187,11 +189,16 @@ def show_notes(state: RunState) -> None:
 
 def show_best(epoch: dict[str, Any], config: TransformerConfig) -> None:
     """Show the validation metrics of the best epoch so far, except its loss."""
-    measured = {name.removeprefix("val_"): value for name, value in epoch.items() if name.startswith("val_")}
-    measured.pop("loss", None)
-    if found := metrics_of(measured, config):
+    if found := validation_metrics(epoch, config):
         best = t("run.best", figures=figures_text(found), epoch=epoch["epoch"])
         st.markdown(best, help=glosses_text(found))
+
+
+def validation_metrics(event: dict[str, Any], config: TransformerConfig) -> dict[str, float]:
+    """Return the validation metrics of an event of the log, except the loss; empty where it has none."""
+    measured = {name.removeprefix("val_"): value for name, value in event.items() if name.startswith("val_")}
+    measured.pop("loss", None)
+    return metrics_of(measured, config)
 
 
 def figures_text(metrics: dict[str, float]) -> str:

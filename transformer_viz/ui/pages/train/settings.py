@@ -10,7 +10,7 @@ import streamlit as st
 from transformer_viz.language import joined
 from transformer_viz.runs import PRECISIONS, SCHEDULES, TrainingJob, TrainingSettings
 from transformer_viz.runs.job import LONGEST_PROBE
-from transformer_viz.runs.recipes import FINE_TUNING_RATE, RECIPES, Recipe, presets_for
+from transformer_viz.runs.recipes import RECIPES, Recipe, fine_tuning, presets_for
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
 from transformer_viz.ui.shell.card import kind_name
@@ -88,6 +88,10 @@ class Controls:
         settings = {"index": options.index(value), "format_func": named, "width": WIDTH}
         return st.selectbox(options=options, **settings, **self._named(name))
 
+    def flag(self, name: str, *, value: bool) -> bool:
+        """Show a switch."""
+        return st.toggle(value=value, **self._named(name))
+
     def _named(self, name) -> dict[str, Any]:
         key, tips = f"{name}-{self.place}", []
         if name in DEFINED:
@@ -126,7 +130,7 @@ def ask_settings(material: Material, lesson: Lesson | None = None) -> TrainingJo
     sizes, settings = {}, recipe.training(pack=start_from.fills_in, test_share=material.test_share)
     settings = dataclasses.replace(settings, **training.settings())
     if parent:
-        settings = dataclasses.replace(settings, learning_rate=FINE_TUNING_RATE)
+        settings = dataclasses.replace(settings, **fine_tuning(start_from))
     with st.container(horizontal=True, gap="small"):
         if not parent:
             sizes = ask_sizes(controls, start_from)
@@ -139,6 +143,10 @@ def ask_settings(material: Material, lesson: Lesson | None = None) -> TrainingJo
             sizes |= ask_more_sizes(controls, start_from)
         sizes["dropout"] = controls.number("dropout", start_from.dropout, **SHARE)
         more = ask_more(controls, settings)
+        if parent:
+            more["layer_decay"] = controls.number("layer_decay", settings.layer_decay, **SHARE)
+        if recipe.classifies:
+            more["class_weights"] = controls.flag("class_weights", value=settings.class_weights)
     config = start_from.replace(**sizes)
     probes = ask_probes(material, config.architecture == "encoder-decoder", own)
     job = TrainingJob(
