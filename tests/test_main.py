@@ -697,3 +697,9 @@ def test_runs_lists_a_broken_run_among_the_others(tmp_path, monkeypatch, capsys)
     assert capsys.readouterr().err == (
         f"transformer_viz resume: The run {broken.id} cannot be resumed: job.json is empty. Delete it.\n"
     )
+
+
+def test_the_batches_of_a_large_file_are_those_of_the_page(asked, tmp_path):
+    data = tmp_path / "large.csv"
+    data.write_text("text,label\n" + "".join(f"text number {i},{i % 2}\n" for i in range(6_000)))
+    assert asked("--data", data)[0].settings == RECIPES["labels"].for_rows(6_000).training()
