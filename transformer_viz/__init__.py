@@ -49,6 +49,7 @@ __all__ = [
     "show",
     "typical_words",
     "word_attention",
+    "word_effects",
 ]
 
 Run = Request.of
@@ -68,6 +69,7 @@ _NEEDS_KERAS = {
     "logit_lens": "inspection.logit_lens",
     "relation_scores": "inspection.relations",
     "typical_words": "inspection.typical_words",
+    "word_effects": "questions.effects.many_texts",
 }
 
 _ON_FIRST_USE = {
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
     from transformer_viz.pictures.looks import word_attention
     from transformer_viz.pictures.notebook import show
     from transformer_viz.questions.effects.heads import head_effects, joint_effect
+    from transformer_viz.questions.effects.many_texts import word_effects
     from transformer_viz.questions.effects.measure import effects
 else:  # hidden from type checkers, which would accept every name
 

@@ -1,5 +1,7 @@
 """The Evaluation page, run by Streamlit's own test harness against a real engine and a shipped model."""
 
+import shutil
+
 import pages
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from pages import again, shown
 from shelf import place_of
 from streamlit.testing.v1 import AppTest
 
+from transformer_viz import store
 from transformer_viz.inspection.explorer import load
 from transformer_viz.runs import keep_upload
 from transformer_viz.ui.shell.upload import file_key
@@ -95,3 +98,34 @@ def test_a_model_without_labels_offers_those_that_have_some():
     assert "induction predicts no labels" in shown(app)
     app.button(key="open-hotel-zh").click()
     assert again(app).selectbox(key="model").value == "hotel-zh"
+
+
+def test_words_that_speak_for_a_label_are_measured_when_asked(labelled):
+    app = opened(pd.concat([labelled] * 2), lang="en")
+    assert len(app.dataframe) == 1
+    pages.press(app, "Leave out the words of 36 texts")
+    again(app)
+    assert "Over 36 of 36 rows" in shown(app)
+    [against, in_favour, _] = [table.value for table in app.dataframe]
+    assert "差" in "".join(against["word"])
+    assert "好" in "".join(in_favour["word"])
+    assert not [button for button in app.button if "Leave out" in button.label]
+
+
+def test_two_models_stand_beside_each_other(labelled, predicted, models_folder):
+    other = shutil.copytree(place_of("hotel-zh"), models_folder / "other")
+    stored = store.read_model(other)
+    parameters = stored.parameters | {"classifier/bias": stored.parameters["classifier/bias"] + [30, 0]}
+    facts = {"config": stored.config, "tokenizer": stored.tokenizer, "card": stored.card}
+    store.write_model("other", parameters=parameters, folder=other.parent, overwrite=True, **facts)
+    theirs = load(other).predict(TEXTS)["label"]
+    differ = (theirs != predicted["label"]).to_numpy()
+    truth = labelled["label"].map({"1": "好评", "0": "差评"})
+    app = opened(labelled, lang="en", beside="other", evaluated="changed")
+    right = [(differ & (each == truth)).sum() for each in (predicted["label"], theirs)]
+    assert (
+        f"in **{differ.sum()}** rows: hotel\\-zh is right in {right[0]} of them, other in {right[1]}"
+        in shown(app)
+    )
+    assert 0 < differ.sum() == len(rows_of(app))
+    assert rows_of(app)["other"].tolist() != rows_of(app)["predicted"].tolist()

@@ -27,6 +27,7 @@ from transformer_viz.analysis.masks import (
     padding_mask,
     window_mask,
 )
+from transformer_viz.analysis.naive_bayes import bag_of_words_accuracy
 from transformer_viz.analysis.order import in_original_order
 from transformer_viz.analysis.patterns import (
     PatternShares,
@@ -71,6 +72,7 @@ __all__ = [
     "Role",
     "TextPatterns",
     "added_mask_weights",
+    "bag_of_words_accuracy",
     "best_offset",
     "best_temperature",
     "block_means",

@@ -4,7 +4,10 @@ from dataclasses import dataclass
 
 from transformer_viz.values.one_line import one_line
 
-MOST_TEXTS = 5_000
+FIRST_TEXTS = 5_000
+"""Texts of a file that are predicted first in the app, and the most in a class."""
+
+MOST_TEXTS = 100_000
 """Most texts that are predicted at a time in the app."""
 
 

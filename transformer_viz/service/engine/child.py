@@ -43,11 +43,20 @@ from transformer_viz.values.likeliest import narrowed
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
+from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
 
 COMPILED_BYTES = 30 * 2**20
 """Memory of a model beside its parameters: its vocabulary, and what is compiled for it."""
 
-Asked = Request | SurveyRequest | ClassesRequest | BeamRequest | PreferenceRequest | EffectsRequest
+Asked = (
+    Request
+    | SurveyRequest
+    | ClassesRequest
+    | WordEffectsRequest
+    | BeamRequest
+    | PreferenceRequest
+    | EffectsRequest
+)
 """What names a model, and what is asked of it."""
 
 CLASSES = 64
@@ -247,6 +256,16 @@ def classes(explorer: Any, _request: ClassesRequest, texts: Sequence[str]) -> np
         if time.monotonic() > end:
             break
     return np.concatenate(found)
+
+
+def word_effects(explorer: Any, _request: WordEffectsRequest, texts: Sequence[str]) -> list[TextEffects]:
+    """Return what the words of as many of these texts, from the first on, do as fit into a portion."""
+    end, found = time.monotonic() + PORTION, []
+    for effects in load_upper_floor("questions.effects.many_texts").effects_in(explorer, texts):
+        found.append(effects)
+        if time.monotonic() > end:
+            break
+    return found
 
 
 def survey(

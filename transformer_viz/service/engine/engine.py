@@ -34,6 +34,7 @@ from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
+from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
 
 MAX_WRITTEN = 256
 """Most tokens generated for one request."""
@@ -183,6 +184,30 @@ class Engine:
             tell("working", 0, 0)
         probs = np.concatenate(found)
         return probs[np.argsort(order)]
+
+    def word_effects(
+        self, request: WordEffectsRequest, *, progress: Progress | None = None
+    ) -> list[TextEffects]:
+        """Return what the words of each text do to the labels of a classifier, in portions.
+
+        Args:
+            request: Model and texts.
+            progress: Called after each portion, and while there is none.
+
+        Raises:
+            EngineError, ModelError, ValueError: As `answer`.
+        """
+        texts = request.texts
+        found: list[TextEffects] = []
+
+        def tell(stage: str, _done: int, _total: int) -> None:
+            _tell(progress, "word_effects" if stage == "working" else stage, len(found), len(texts))
+
+        while len(found) < len(texts):
+            part = texts[len(found) : len(found) + PART]
+            found += self._ask(self._slow, child.word_effects, request, part, progress=tell)
+            tell("working", 0, 0)
+        return found
 
     def effects(self, asked: EffectsRequest, *, progress: Progress | None = None) -> Effects:
         """Return what each cell, head and word does to an answer; words are left out in portions.

@@ -31,6 +31,7 @@ from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
+from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
 
 MAX_BYTES = 128 * 2**20
 """Memory of cached answers, in bytes; a larger answer is not cached."""
@@ -103,6 +104,13 @@ def classes(request: ClassesRequest) -> np.ndarray | None:
     return _answered(request, _classified)
 
 
+def word_effects(request: WordEffectsRequest) -> list[TextEffects] | None:
+    """Return what the words of each text do to the labels of a classifier; if there is nothing, show why and
+    return None. It is not cached: the texts are the visitor's own.
+    """
+    return _answered(request, _left_out)
+
+
 def word_preferences(model: str, query: str | None = None) -> tuple[Preferences, ...]:
     """Return which words each head of the first layer prefers, in any text.
 
@@ -165,12 +173,16 @@ def _surveyed(request, stamp, progress):
     return shared_engine().survey(request, progress=progress)
 
 
+def _left_out(request, stamp, progress):
+    return shared_engine().word_effects(request, progress=progress)
+
+
 def _classified(request, stamp, progress):
     return shared_engine().classes(request, progress=progress)
 
 
 def _answered(
-    request: Request | SurveyRequest | ClassesRequest | BeamRequest | EffectsRequest,
+    request: Request | SurveyRequest | ClassesRequest | WordEffectsRequest | BeamRequest | EffectsRequest,
     ask: Callable[..., Any] | None = None,
     *,
     quiet: bool = False,

@@ -1,13 +1,13 @@
 """The Evaluation page: what a classifier says of each row of a file, and where it is wrong."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis import calibration_error, confusion, share_interval
+from transformer_viz.analysis import bag_of_words_accuracy, calibration_error, confusion, share_interval
 from transformer_viz.data import (
     BadRows,
     DataError,
@@ -18,24 +18,39 @@ from transformer_viz.data import (
     read_texts,
 )
 from transformer_viz.data.labels import numbered_labels
-from transformer_viz.data.predicted import ALL, UNSURE, WRONG, chosen_rows, predicted_rows, with_probabilities
+from transformer_viz.data.predicted import (
+    ALL,
+    CHANGED,
+    UNSURE,
+    WRONG,
+    chosen_rows,
+    predicted_rows,
+    with_probabilities,
+)
 from transformer_viz.data.written import written
+from transformer_viz.language import joined
 from transformer_viz.runs import Upload
+from transformer_viz.ui.pages.evaluation.words import show_words
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.answers import classes
 from transformer_viz.ui.shell.card_facts import config_of, part
+from transformer_viz.ui.shell.classroom import is_classroom
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
-from transformer_viz.ui.shell.shelf import offer_models
+from transformer_viz.ui.shell.shelf import offer_models, shown_models
 from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, ask_upload, column_titles
-from transformer_viz.values.classes import MOST_TEXTS, ClassesRequest
+from transformer_viz.values.classes import FIRST_TEXTS, MOST_TEXTS, ClassesRequest
 
-DONE, OPENED = "evaluation-done", "evaluation-opened"
-"""Session keys: key -> probabilities, and whether a row is to be opened on Attention."""
+DONE, OPENED, EVERY = "evaluation-done", "evaluation-opened", "evaluation-every"
+"""Session keys: key -> probabilities, whether a row is to be opened on Attention, and beginning of those of
+whether all rows of a file are predicted.
+"""
 
-ROWS_KEY, CELL_KEY = "evaluated", "confused"
-"""Session and URL keys of what the table shows, and of the chosen cell of the confusion matrix."""
+ROWS_KEY, CELL_KEY, VERSUS_KEY = "evaluated", "confused", "beside"
+"""Session and URL keys of what the table shows, of the chosen cell of the confusion matrix, and of the other
+model.
+"""
 
 KEPT = 2
 """Results kept in a session."""
@@ -50,7 +65,10 @@ ROWS_SHOWN = 1_000
 """Most rows of the table; all of them are in the file."""
 
 FILTERS = (WRONG, UNSURE, ALL)
-"""What the table can show."""
+"""What the table can show of one model."""
+
+MOST_COUNTED = 5_000
+"""Most rows from which a bag of words learns."""
 
 
 class Rows(NamedTuple):
@@ -67,6 +85,18 @@ class Rows(NamedTuple):
     truth: np.ndarray | None
     total: int
     bad_rows: BadRows
+
+
+class Other(NamedTuple):
+    """Another model beside which this one is looked at.
+
+    Attributes:
+        name: Its name.
+        labels: Numbers of the labels that it predicts, int (row,).
+    """
+
+    name: str
+    labels: np.ndarray
 
 
 def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
@@ -91,16 +121,20 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         with st.expander(t("evaluation.reading"), icon=":material/tune:"):
             options, found = ask_options(upload[0])
             columns = _ask_columns(found)
-        rows = _read(upload[0], tuple(columns.items()), options, labels, _values(model), model.name)
+        key = f"{EVERY}-{upload[0].sha256}"
+        most = MOST_TEXTS if st.session_state.get(key) and not is_classroom() else FIRST_TEXTS
+        rows = _read(upload[0], tuple(columns.items()), options, labels, _values(model), model.name, most)
     except DataError as error:
         show_problem(error.renamed(str(upload[0].path), upload[1]))
         return
     if not ask_bad_rows(rows.bad_rows):
         return
-    probs = _probs_of(model, (upload[0].sha256, options, *columns.items()), rows.texts)
-    if probs is not None:
-        _show_size(upload[1], rows)
-        _show_result(model.name, labels, rows, probs)
+    file = (upload[0].sha256, options, most, *columns.items())
+    probs = _probs_of(model, file, rows.texts)
+    if probs is None:
+        return
+    _show_size(upload[1], rows, key)
+    _show_result(model, labels, rows, probs, file, _ask_other(model, file, rows.texts))
 
 
 def _offer_classifiers(model):
@@ -130,12 +164,35 @@ def _ask_columns(found: Preview) -> dict[str, str]:
     return {"text": text} | ({} if label is None else {"label": label})
 
 
+def _ask_other(model, file, texts) -> Other | None:
+    """Show the choice of another model with the same labels, if there is one; return what it predicts."""
+    labels = config_of(model).labels
+    usable = [each for each in shown_models() if each.config and not each.problem and each.name != model.name]
+    others = {each.name: each for each in usable if {*config_of(each).labels} == {*labels}}
+    if not others:
+        return None
+    from_address(VERSUS_KEY, ["", *others], "")
+    chosen = st.selectbox(
+        t("evaluation.versus"),
+        ["", *others],
+        format_func=lambda name: name or t("evaluation.versus.none"),
+        key=VERSUS_KEY,
+        help=t("evaluation.versus.help"),
+        width=MENU,
+    )
+    to_address(VERSUS_KEY, chosen)
+    if not chosen or (probs := _probs_of(others[chosen], file, texts)) is None:
+        return None
+    named = config_of(others[chosen]).labels
+    return Other(chosen, probs[:, [named.index(label) for label in labels]].argmax(axis=1))
+
+
 def _values(model):
     """Return the pairs of label and value in the file that the model was trained on, as its card has them."""
     return tuple((name, str(value)) for name, value in part(model.card, "label_values").items())
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
+@st.cache_resource(max_entries=4, show_spinner=False)  # large, and never changed
 def _read(
     upload: Upload,
     columns: tuple[tuple[str, str], ...],
@@ -143,8 +200,9 @@ def _read(
     labels: tuple[str, ...],
     values: tuple[tuple[str, str], ...],
     model: str,
+    most: int,
 ) -> Rows:
-    """Return the rows of an upload that are predicted, evenly spaced over the file.
+    """Return at most so many rows of an upload, evenly spaced over the file.
 
     Raises:
         DataError: If it cannot be used, or has a label that is none of the model's.
@@ -152,15 +210,26 @@ def _read(
     roles = dict(columns)
     read = read_labelled if "label" in roles else read_texts
     rows = read(upload.path, roles, options._replace(skip_bad_rows=True), sha256=upload.sha256)
-    chosen = evenly_spaced(rows, MOST_TEXTS)
+    chosen = evenly_spaced(rows, most)
     truth = numbered_labels(chosen, labels, dict(values), model) if "label" in roles else None
     return Rows(tuple(chosen["text"].str[:MAX_CHARS]), truth, len(rows), rows.attrs["bad_rows"])
 
 
-def _show_size(name, rows):
-    used, total = f"{len(rows.texts):,}", f"{rows.total:,}"
-    if len(rows.texts) < rows.total:
-        st.caption(t("evaluation.sampled", name=escaped(name), used=used, total=total))
+def _show_size(name, rows, key):
+    """Show how many rows of the file are predicted if these are not all, with a button for more."""
+    used, total = len(rows.texts), rows.total
+    if used == total:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        facts = {"used": f"{used:,}", "total": f"{total:,}"}
+        st.caption(t("evaluation.sampled", name=escaped(name), **facts), width="content")
+        if used < MOST_TEXTS and not is_classroom():
+            more = t("evaluation.more", count=f"{min(total, MOST_TEXTS):,}")
+            st.button(more, key="evaluation-more", type="tertiary", on_click=_ask_for_all, args=(key,))
+
+
+def _ask_for_all(key):
+    st.session_state[key] = True
 
 
 def _probs_of(model, file, texts) -> np.ndarray | None:
@@ -177,22 +246,32 @@ def _probs_of(model, file, texts) -> np.ndarray | None:
     return done[key]
 
 
-def _show_result(name: str, labels: Sequence[str], rows: Rows, probs: np.ndarray) -> None:
-    """Show the figures, the confusion matrix and the rows."""
-    frame = predicted_rows(rows.texts, labels, probs, rows.truth)
+def _show_result(
+    model: store.ModelSummary,
+    labels: Sequence[str],
+    rows: Rows,
+    probs: np.ndarray,
+    file: tuple,
+    other: Other | None,
+) -> None:
+    """Show the figures, the confusion matrix, the words that speak for each label, and the rows."""
+    frame = predicted_rows(rows.texts, labels, probs, rows.truth, other and other.labels)
     cell = None
     if rows.truth is not None:
         figures, matrix = st.columns(2, gap="medium")
         with figures:
             _show_figures(labels, rows.truth, probs)
+            st.caption(_baseline_text(file, frame))
         with matrix:
             cell = _show_confusion(labels, confusion(rows.truth, probs.argmax(axis=1), len(labels)))
-    _show_rows(frame, cell)
-    whole = with_probabilities(frame, labels, probs)
+    if other is not None:
+        st.markdown(_difference_text(model.name, other, rows.truth, probs.argmax(axis=1)))
+    word = show_words(model, labels, rows.texts, file)
+    _show_rows(frame, cell, word, other)
     st.download_button(
         t("evaluation.download"),
-        lambda: written(whole, ".csv"),
-        file_name=f"{name}-predictions.csv",
+        lambda: written(with_probabilities(frame, labels, probs), ".csv"),
+        file_name=f"{model.name}-predictions.csv",
         mime="text/csv",
         icon=":material/download:",
         on_click="ignore",
@@ -217,6 +296,31 @@ def _show_figures(labels, truth, probs):
     )
     error = calibration_error(probs, truth)
     st.caption(t("evaluation.calibration", error=f"{error:.1%}"))
+
+
+def _baseline_text(file, frame):
+    """Return how often a bag of words is right, as a sentence; "" of too few rows."""
+    share = _baseline(file, frame)
+    return "" if share is None else t("evaluation.baseline", share=f"{share:.1%}")
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _baseline(file: tuple, _frame: Any) -> float | None:
+    """Return how often a bag of words is right; `file` identifies texts and labels."""
+    rows = evenly_spaced(_frame, MOST_COUNTED)
+    return bag_of_words_accuracy(rows["text"].tolist(), np.unique(rows["label"], return_inverse=True)[1])
+
+
+def _difference_text(name, other, truth, predicted):
+    """Return how often two models differ and which of them is right then, as a sentence."""
+    facts = {"model": escaped(name), "other": escaped(other.name)}
+    differs = predicted != other.labels
+    facts["count"] = f"{differs.sum():,}"
+    if truth is None:
+        return t("evaluation.differ.unlabelled", total=f"{len(predicted):,}", **facts)
+    right = [f"{(differs & (each == truth)).sum():,}" for each in (predicted, other.labels)]
+    share = f"{(other.labels == truth).mean():.1%}"
+    return t("evaluation.differ", share=share, first=right[0], second=right[1], **facts)
 
 
 def _show_confusion(labels, counts) -> tuple[str, str] | None:
@@ -258,27 +362,30 @@ def _choose(place):
     st.session_state[CELL_KEY] = place
 
 
-def _show_rows(frame, cell):
+def _show_rows(frame, cell, word, other):
     """Show the rows that are chosen, with a button that opens one of them on Attention."""
-    has_labels = "label" in frame
-    options = FILTERS if has_labels else FILTERS[1:]
+    options = [*(FILTERS if "label" in frame else FILTERS[1:]), *[CHANGED] * (other is not None)]
     from_address(ROWS_KEY, options, options[0])
+    if st.session_state.get(ROWS_KEY) not in options:
+        st.session_state[ROWS_KEY] = options[0]
     names = {name: t(f"evaluation.rows.{name}") for name in options}
     kind = st.segmented_control(
         t("evaluation.rows"), options, format_func=names.__getitem__, key=ROWS_KEY, required=True
     )
     to_address(ROWS_KEY, kind if kind != options[0] else "")
-    shown = chosen_rows(frame, kind or options[0], cell)
-    st.caption(t("evaluation.count", count=f"{len(shown):,}", total=f"{len(frame):,}"))
+    shown = chosen_rows(frame, kind or options[0], cell, word)
+    count = t("evaluation.count", count=f"{len(shown):,}", total=f"{len(frame):,}")
+    st.caption(joined(t("evaluation.rows.word", word=escaped(word)), count) if word else count)
     if shown.empty:
         return
-    columns = {name: t(f"evaluation.column.{name}") for name in shown}
+    called = {"model": other.name if other else ""}
+    columns = {name: t(f"evaluation.column.{name}", **called) for name in shown}
     chosen = st.dataframe(
         shown.head(ROWS_SHOWN).set_axis([*columns.values()], axis=1),
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
-        key=f"evaluation-table-{kind}-{cell}",
+        key=f"evaluation-table-{kind}-{cell}-{word}",
         column_config={
             columns["probability"]: st.column_config.NumberColumn(format="percent", width="small")
         },
