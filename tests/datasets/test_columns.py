@@ -12,6 +12,8 @@ def table(*columns, between=","):
     return "\n".join(between.join(row) for row in [names, *zip(*values, strict=True)]) + "\n"
 
 
+ROLES = "Roles here: text, label, second, group."
+
 STARS = [str(i % 5) for i in range(20)]
 
 
@@ -149,8 +151,11 @@ def test_named_columns_are_taken(file):
     ("columns", "sentence"),
     [
         ({"text": "plots"}, "{path} has no column 'plots'. Its columns are: title, plot, mood."),
-        ({"texts": "plot"}, "There is no role 'texts' for a column. Roles here: text, label, group."),
-        ({"source": "plot"}, "There is no role 'source' for a column. Roles here: text, label, group."),
+        ({"texts": "plot"}, f"There is no role 'texts' for a column. {ROLES}"),
+        (
+            {"source": "plot"},
+            "There is no role 'source' for a column. Roles here: text, label, second, group.",
+        ),
         ({"text": "plot", "label": "plot"}, "The column 'plot' is named for two roles. Name one for each."),
     ],
 )
@@ -159,3 +164,32 @@ def test_wrong_names_of_columns_are_said(file, columns, sentence):
     with pytest.raises(DataError) as error:
         read_labelled(path, columns)
     assert str(error.value) == sentence.format(path=path)
+
+
+PAIR = "premise,hypothesis,gold,label\n" + "".join(
+    f"A man {verb}s in street {i}.,Somebody is {verb}ing.,x{i},{label}\n"
+    for i in range(9)
+    for verb, label in (("walk", "entailment"), ("sleep", "neutral"))
+)
+
+
+def test_two_texts_named_as_a_pair_with_a_label_are_read_as_one(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text(PAIR)
+    found = preview(path)
+    assert (found.kind, found.is_sure) == ("labels", True)
+    assert found.guess["labels"] == {"text": "premise", "second": "hypothesis", "label": "label"}
+    rows = read_labelled(path)
+    assert rows.columns.tolist() == ["text", "label"]
+    assert rows["text"][0] == "A man walks in street 0. [SEP] Somebody is walking."
+    alone = read_labelled(path, {"text": "hypothesis", "label": "label"})
+    assert alone["text"][0] == "Somebody is walking."
+    swapped = read_texts(path, {"text": "hypothesis", "second": "premise"})
+    assert swapped["text"][0] == "Somebody is walking. [SEP] A man walks in street 0."
+
+
+def test_a_row_without_its_second_text_cannot_be_used(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text(PAIR + "A man waits.,,x,neutral\n")
+    with pytest.raises(DataError, match="no text"):
+        read_labelled(path)

@@ -121,6 +121,28 @@ def test_the_pooler_of_a_bert_is_inherited(reviews, tmp_path):
     assert "classifier/kernel" not in parent.parameters
 
 
+def test_pairs_with_a_label_have_segments_of_their_own(tmp_path):
+    file = tmp_path / "pairs.csv"
+    pairs = [
+        (f"the film {i}", f"the {word} film", label)
+        for i in range(20)
+        for word, label in (("good", "same"), ("bad", "other"))
+    ]
+    file.write_text("\n".join(["text_a,text_b,label", *map(",".join, pairs)]))
+    run = create_run(job_from("bert", file, settings=QUICK), folder=tmp_path)
+    work(run)
+    assert run.state().problem is None
+    model, asked = load(run.model), "the film [SEP] the good film"
+    trace = model.trace(asked)
+    assert [token for token in trace.tokens if token == "[SEP]"] == ["[SEP]"] * 2
+    second = trace.tokens.index("[SEP]") + 1
+    segments = np.asarray(model.model.segment_embedding.embeddings)
+    expected = segments[[0] * second + [1] * (len(trace.tokens) - second)]
+    assert_allclose(trace.values.segment_embedding, expected, atol=1e-6)
+    found = model.predict_file(file, tmp_path / "predicted.csv")
+    assert found.rows == 40
+
+
 def test_a_batch_is_padded_beyond_the_vocabulary_and_keeps_what_stands_around_a_text(reviews):
     settings = TrainingSettings(batch_size=8, crop=0.9, word_dropout=0.5)
     parent = store.read_model(folder_of("roberta"))

@@ -1,7 +1,7 @@
 """Training data from files: strict readers, statistics, and splits without duplicates across them."""
 
 from transformer_viz.data.bad_rows import BadRows
-from transformer_viz.data.columns import COLUMN_ROLES
+from transformer_viz.data.columns import COLUMN_ROLES, OPTIONAL
 from transformer_viz.data.files import DataError
 from transformer_viz.data.named import NAMED, imdb
 from transformer_viz.data.options import RECOGNISED, ReadOptions
@@ -26,6 +26,7 @@ from transformer_viz.data.splits import (
 __all__ = [
     "COLUMN_ROLES",
     "NAMED",
+    "OPTIONAL",
     "RECOGNISED",
     "BadRows",
     "DataError",

@@ -13,6 +13,9 @@ from transformer_viz.text.scripts import main_script
 COLUMN_ROLES = {"labels": ("text", "label"), "pairs": ("text", "target"), "texts": ("text",)}
 """Kind of data -> the roles of its columns."""
 
+OPTIONAL = {"labels": ("second",), "pairs": (), "texts": ("second",)}
+"""Kind of data -> roles that its columns may also have: of a second text, read behind the first as a pair."""
+
 MAX_LABELS = 50
 """Most different labels that are not asked about."""
 
@@ -50,6 +53,14 @@ _TARGET = (
     *("target", "tgt", "translation", "output", "answer", "response", "completion", "summary"),
     *("译文", "目标", "翻译", "回答", "答案", "输出", "摘要"),
 )
+_FIRST = (
+    *("text_a", "text1", "text_1", "sentence1", "sentence_1", "premise", "question1", "query", "s1"),
+    *("文本1", "文本一", "句子1", "句子一", "前提", "问题1"),
+)
+_SECOND = (
+    *("text_b", "text2", "text_2", "sentence2", "sentence_2", "hypothesis", "question2", "passage", "s2"),
+    *("文本2", "文本二", "句子2", "句子二", "假设", "问题2"),
+)
 _LANGUAGES = (
     *("en", "eng", "english", "fr", "fra", "french", "zh", "zh-cn", "cmn", "chinese", "de", "deu", "german"),
     *("es", "spa", "spanish", "it", "ita", "italian", "ru", "rus", "russian", "ja", "jpn", "japanese"),
@@ -66,6 +77,11 @@ _KNOWN = {*_TEXT, *_LABEL, *_SOURCE, *_TARGET, *_LANGUAGES}
 def is_known(name: str) -> bool:
     """Return whether a column name is a common one for texts, labels or targets."""
     return _bare(name) in _KNOWN
+
+
+def is_header(name):
+    """Return whether a cell of the first row is a common name of a column."""
+    return is_known(name) or _bare(name) in (*_FIRST, *_SECOND)
 
 
 def is_data(cell: str) -> bool:
@@ -93,7 +109,7 @@ def lacks_header(table: Table) -> bool:
 
     Of texts in several scripts they do if each is in the script of its column: "Good morning", "早上好".
     """
-    if not table.has_header or table.format in HEADERLESS or any(map(is_known, table.columns)):
+    if not table.has_header or table.format in HEADERLESS or any(map(is_header, table.columns)):
         return False
     values = [_values(table, name) for name in table.columns]
     if any(is_data(name) or name in column for name, column in zip(table.columns, values, strict=True)):
@@ -139,18 +155,21 @@ def choose_columns(table: Table, kind: str, columns: Mapping[str, str] | None = 
 
     Roles are guessed from well-known names, then from values: few, short, repeated values are labels; longer,
     mostly different ones of several words are texts. Two language columns are source and target, in file
-    order.
+    order. With labels, two columns named as a pair of texts are, such as "premise" and "hypothesis", are the
+    text and the second text.
 
     Args:
         table: `Table`.
         kind: One of `COLUMN_ROLES`.
-        columns: role -> column, for some roles or all; also "group", which is never guessed. "source" is
-            another name for the text of a pair.
+        columns: role -> column, for some roles or all; also those of `OPTIONAL`, and "group", which is never
+            guessed. "source" is another name for the text of a pair.
 
     Raises:
         DataError: If a column does not exist, or a guess finds none or several; lists the columns.
     """
     chosen = _named_columns(table, kind, columns or {})
+    if kind == "labels" and not chosen.keys() & {"text", "second"}:
+        chosen |= _pair_of_texts(table)
     _add_known_names(table, kind, chosen)
     missing = [role for role in COLUMN_ROLES[kind] if role not in chosen]
     if not missing:
@@ -187,7 +206,7 @@ def clear_columns(table: Table, kind: str) -> dict[str, str]:
 
 
 def _named_columns(table, kind, columns):
-    roles = (*COLUMN_ROLES[kind], "group")
+    roles = (*COLUMN_ROLES[kind], *OPTIONAL[kind], "group")
     given = {}
     for named, column in columns.items():
         role = "text" if named == "source" and kind == "pairs" else named
@@ -199,6 +218,14 @@ def _named_columns(table, kind, columns):
             raise DataError("column.twice", column=column)
         given[role] = column
     return given
+
+
+def _pair_of_texts(table):
+    """Return role -> column of two texts whose names say that they are a pair; {} if there are none."""
+    names = {name: _bare(name) for name in table.columns}
+    first = [name for name, bare in names.items() if bare in _FIRST]
+    second = [name for name, bare in names.items() if bare in _SECOND]
+    return {"text": first[0], "second": second[0]} if len(first) == len(second) == 1 else {}
 
 
 def _add_known_names(table, kind, chosen):

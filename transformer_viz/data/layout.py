@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer_viz.data.columns import is_data, is_known, is_label
+from transformer_viz.data.columns import is_data, is_header, is_label
 from transformer_viz.data.files import DataError
 
 DELIMITERS = {"tsv": "\t", "csv": ",", "semicolon": ";", "pipe": "|"}
@@ -134,7 +134,7 @@ def _evenness(rows):
     width, above = _width(rows), titles_in(rows)
     header = rows[above]
     is_even = sum(len(row) == width for row in rows) >= _EVEN * len(rows) and len(header) == width > 1
-    has_known_name = is_even and any(map(is_known, header))
+    has_known_name = is_even and any(map(is_header, header))
     return _Evenness(is_even, has_known_name, not above, width if is_even else len(header))
 
 
@@ -142,7 +142,7 @@ def _is_table(rows, kind):
     """Return whether rows are those of a table rather than lines of a text."""
     rows = rows[titles_in(rows) :]
     header, even, width = rows[0], _evenness(rows).is_even, _width(rows)
-    known = any(map(is_known, header))
+    known = any(map(is_header, header))
     if len(header) == 1:
         return known
     names = not any(map(is_data, header))

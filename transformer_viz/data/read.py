@@ -10,6 +10,7 @@ from transformer_viz.data.columns import (
     COLUMN_ROLES,
     MAX_LABELS,
     MOST_LABELS,
+    OPTIONAL,
     SAMPLE,
     choose_columns,
     clear_columns,
@@ -23,6 +24,7 @@ from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.data.read_table import read_table
 from transformer_viz.data.table import MAX_CHARS
 from transformer_viz.text.scripts import main_script
+from transformer_viz.values.special import SECOND
 
 SHOWN = 5
 """Rows of a preview."""
@@ -125,8 +127,9 @@ def read_labelled(
 
     Args:
         path: The file, plain or gzip.
-        columns: role ("text", "label", "group") -> column in the file; missing roles are guessed, except the
-            group, which keeps rows together when they are split.
+        columns: role ("text", "label", "second", "group") -> column in the file; missing roles are guessed,
+            except the group, which keeps rows together when they are split. A second text stands behind the
+            first and a "[SEP]".
         options: How it is read.
         sha256: Expected SHA-256 of the file in hexadecimal; "": any.
 
@@ -252,15 +255,21 @@ def _frame(table, kind, columns, options):
             continue
         out = {index: fault for index in kept if (fault := _fault(column[index], most))}
         for index, fault in out.items():
-            bad.add(f"{fault}.{role}", table.lines[index], [each[index] for each in table.cells])
+            bad.add(
+                f"{fault}.{'text' if role == 'second' else role}",
+                table.lines[index],
+                [each[index] for each in table.cells],
+            )
         kept = [index for index in kept if index not in out] if out else kept
     if bad.count and not (options.skip_bad_rows and kept):
         raise bad.refusal()
     frame = pd.DataFrame(
         {role: _plain(column, role, kept) for role, column in values.items()},
-        columns=[role for role in (*COLUMN_ROLES[kind], "group") if role in chosen],
+        columns=[role for role in (*COLUMN_ROLES[kind], *OPTIONAL[kind], "group") if role in chosen],
         dtype=object,
     )
+    if "second" in frame:
+        frame["text"] = frame["text"] + f" {SECOND} " + frame.pop("second")
     frame.attrs |= {"columns": chosen, "bad_rows": bad}
     return frame
 
@@ -278,7 +287,7 @@ def _fault(value, most):
 
 def _plain(column, role, kept):
     """Return the cells of some rows; only texts keep their outer spaces."""
-    if role == "text":
+    if role in ("text", "second"):
         return [column[index] for index in kept]
     return [column[index].strip() for index in kept]
 

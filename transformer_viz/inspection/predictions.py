@@ -151,7 +151,7 @@ def _labelled_or_texts(explorer, path, columns, options):
         except DataError as error:
             if error.code not in NO_LABELS:
                 raise
-            columns = columns or {"text": guess["labels"]["text"]}
+            columns = columns or {role: name for role, name in guess["labels"].items() if role != "label"}
     return read_texts(path, columns, options)
 
 

@@ -17,7 +17,7 @@ from transformer_viz.text.encoding import Encoding, kept_positions
 from transformer_viz.text.sentence_pieces import HIDDEN
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.config import NO_ID, TransformerConfig
-from transformer_viz.values.special import MASKS, PAD, SPACE
+from transformer_viz.values.special import MASKS, PAD, SECOND, SPACE
 from transformer_viz.values.texts import each_text
 
 
@@ -168,9 +168,6 @@ class ForeignTokenizer(Tokenizer):
         text = _BYTES.decode([token])
         return SPACE + text[1:] if text.startswith(" ") else text
 
-
-SECOND = "[SEP]"
-"""What is typed between two texts, whatever tokens stand between them."""
 
 _SECOND = re.compile(rf"\s*({re.escape(SECOND)})\s*")
 

@@ -41,6 +41,9 @@ EDGES = frozenset(
 )
 """The beginning or the end of a text or a sentence."""
 
+SECOND = "[SEP]"
+"""What is typed between two texts, whatever tokens stand between them."""
+
 SPACE = "▁"
 """Prefix of a BPE token that begins a word."""
 

@@ -161,7 +161,9 @@ def _ask_columns(found: Preview) -> dict[str, str]:
         key="evaluation-label",
         width=MENU,
     )
-    return {"text": text} | ({} if label is None else {"label": label})
+    columns = {"text": text} | ({} if label is None else {"label": label})
+    second = guess.get("second")
+    return columns if second in (None, text, label) else columns | {"second": second}
 
 
 def _ask_other(model, file, texts) -> Other | None:

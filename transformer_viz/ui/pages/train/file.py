@@ -137,7 +137,28 @@ def ask_columns(found: Preview) -> tuple[str | None, dict[str, str]]:
             placeholder=t("data.choose"),
             width=WIDTH,
         )
-    return (None, {}) if None in chosen.values() else (kind, chosen)
+    if None in chosen.values():
+        return None, {}
+    return kind, chosen | ask_second(row, found, kind, chosen)
+
+
+def ask_second(row: DeltaGenerator, found: Preview, kind: str, chosen: dict[str, str]) -> dict[str, str]:
+    """Show the choice of a second text, read behind the first as a pair; return role -> column, {}: none."""
+    rest = [name for name in found.columns if name not in chosen.values()]
+    likely = found.guess.get(kind, {}).get("second")
+    if kind != "labels" or not rest:
+        return {}
+    titles = column_titles(found)
+    second = row.selectbox(
+        t("data.second"),
+        [None, *rest],
+        rest.index(likely) + 1 if likely in rest else 0,
+        format_func=lambda name: t("data.second.none") if name is None else titles[name],
+        key=f"column-second-{hash(found.columns)}-{hash(tuple(rest))}",
+        help=t("data.second.help"),
+        width=WIDTH,
+    )
+    return {} if second is None else {"second": second}
 
 
 def ask_many_labels(labels: Collection[str]) -> bool:
