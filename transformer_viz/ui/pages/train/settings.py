@@ -27,7 +27,7 @@ HEADS = (1, 2, 4, 8)
 WIDTHS = (16, 32, 64, 128, 256, 512)
 FFN_WIDTHS = (0, 32, 64, 128, 256, 512, 1024)
 EPOCHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30)
-RATES = (0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
+RATES = (0.00001, 0.00002, 0.00003, 0.00005, 0.0001, 0.0003, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02)
 ROWS = (2_000, 5_000, 10_000, 20_000, 40_000, 80_000)
 BATCHES = (8, 16, 32, 64, 128, 256)
 
@@ -76,7 +76,8 @@ class Controls:
 
     def slide(self, name: str, options: Iterable[Any], value: Any) -> Any:
         """Show a slider over some options and the default."""
-        return st.select_slider(options=sorted({*options, value}), value=value, **self._named(name))
+        options = sorted({*options, value})
+        return st.select_slider(options=options, value=value, format_func=plain, **self._named(name))
 
     def number(self, name: str, value: float, **limits: Any) -> Any:
         """Show a box for a number."""
@@ -218,6 +219,15 @@ def ask_more(controls: Controls, settings: TrainingSettings) -> dict[str, Any]:
         "precision": controls.pick("precision", PRECISIONS, settings.precision),
         "seed": number("seed", settings.seed, min_value=0, step=1),
     }
+
+
+def plain(number: float) -> str:
+    """Return a number without an exponent.
+
+    >>> plain(0.00002), plain(30)
+    ('0.00002', '30')
+    """
+    return f"{number:.5f}".rstrip("0") if isinstance(number, float) else str(number)
 
 
 def schedule_name(schedule: str) -> str:
