@@ -3,11 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from sklearn.calibration import calibration_curve
 
 from transformer_viz.analysis import (
     best_temperature,
     calibration,
     calibration_error,
+    reliability,
     sigmoid,
     softmax,
 )
@@ -97,3 +99,16 @@ def test_a_temperature_of_1_gives_the_same_bits():
 
 def test_sigmoid_neither_overflows_nor_loses_what_is_small():
     assert_allclose(sigmoid([-1000, -40, 0, 1000]), [0, np.exp(-40), 0.5, 1], rtol=1e-12)
+
+
+def test_a_reliability_diagram_is_that_of_scikit_learn():
+    random = np.random.default_rng(4)
+    sure, labels = random.uniform(0.5, 1, 3_000), np.zeros(3_000, int)
+    labels[random.random(3_000) > sure**2] = 1  # too sure
+    probs = np.stack([sure, 1 - sure], axis=1)
+    found = reliability(probs, labels, 10)
+    accuracy, confidence = calibration_curve(labels == 0, sure, n_bins=10)
+    assert_allclose(found.confidence, confidence)
+    assert_allclose(found.accuracy, accuracy)
+    assert found.rows.sum() == 3_000
+    assert (found.accuracy < found.confidence).all()

@@ -1,8 +1,14 @@
 """Analysis of attention weights, masks and position encodings, in NumPy."""
 
 from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
-from transformer_viz.analysis.calibration import Calibration, best_temperature, calibration, calibration_error
-from transformer_viz.analysis.evaluation import Interval, confusion, share_interval
+from transformer_viz.analysis.calibration import (
+    Calibration,
+    best_temperature,
+    calibration,
+    calibration_error,
+    reliability,
+)
+from transformer_viz.analysis.evaluation import Interval, confusion, label_scores, share_interval
 from transformer_viz.analysis.heads import (
     distance,
     entropy,
@@ -90,6 +96,7 @@ __all__ = [
     "induction_score",
     "is_punctuation",
     "label_logits",
+    "label_scores",
     "mask_from_bits",
     "mask_to_bits",
     "masked_scores",
@@ -113,6 +120,7 @@ __all__ = [
     "project_heads",
     "read_out",
     "relative_buckets",
+    "reliability",
     "renormalise",
     "roles",
     "roles_of_shares",

@@ -56,11 +56,34 @@ def calibration_error(probs: ArrayLike, labels: ArrayLike, bins: int = BINS) -> 
     Returns:
         A float from 0 (calibrated) to 1; 0 without rows.
     """
+    found = reliability(probs, labels, bins)
+    gaps = np.abs(found.accuracy - found.confidence) * found.rows
+    return float(gaps.sum() / max(found.rows.sum(), 1))
+
+
+class Reliability(NamedTuple):
+    """How sure a classifier is in each bin, and how often it is right there; bins without rows left out.
+
+    Attributes:
+        confidence: Mean probability of the predicted label: float (bin,).
+        accuracy: Share of right predictions: float (bin,).
+        rows: Number of rows: int (bin,).
+    """
+
+    confidence: np.ndarray
+    accuracy: np.ndarray
+    rows: np.ndarray
+
+
+def reliability(probs: ArrayLike, labels: ArrayLike, bins: int = BINS) -> Reliability:
+    """Return what a reliability diagram shows; arguments as for `calibration_error`."""
     probs, labels = np.asarray(probs, np.float64), np.asarray(labels)
     confidence, right = probs.max(axis=-1), probs.argmax(axis=-1) == labels
     places = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
-    gaps = np.bincount(places, weights=right - confidence, minlength=bins)
-    return float(np.abs(gaps).sum() / max(len(labels), 1))
+    rows = np.bincount(places, minlength=bins)
+    kept = np.flatnonzero(rows)
+    sure, often = (np.bincount(places, weights=each, minlength=bins) for each in (confidence, right))
+    return Reliability(sure[kept] / rows[kept], often[kept] / rows[kept], rows[kept])
 
 
 def best_temperature(logits: ArrayLike, labels: ArrayLike) -> float | None:

@@ -42,3 +42,19 @@ def confusion(true: ArrayLike, predicted: ArrayLike, labels: int) -> np.ndarray:
     counts = np.zeros((labels, labels), int)
     np.add.at(counts, (np.asarray(true), np.asarray(predicted)), 1)
     return counts
+
+
+def label_scores(counts: np.ndarray) -> dict[str, np.ndarray]:
+    """Return precision, recall, f1 and rows of each label, all (label,).
+
+    Args:
+        counts: int (true, predicted), as `confusion` returns them. The precision of a label that was never
+            predicted is 0, and so is the recall of one that no row has.
+    """
+    right, rows, chosen = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+    return {
+        "precision": right / np.maximum(chosen, 1),
+        "recall": right / np.maximum(rows, 1),
+        "f1": 2 * right / np.maximum(rows + chosen, 1),
+        "rows": rows,
+    }

@@ -14,6 +14,7 @@ from transformer_viz.analysis import (
     calibration,
     confusion,
     induction_score,
+    label_scores,
     previous_token_score,
     same_token_score,
 )
@@ -83,20 +84,10 @@ def evaluate(
     uniform, headless = (each.argmax(axis=-1) == truth for each in controls)
     predicted = logits.argmax(axis=-1)
     counts = confusion(truth, predicted, len(labels))
-    right, support, chosen = (
-        pd.Series(each, index=labels) for each in (counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0))
-    )
-    by_label = pd.DataFrame(
-        {
-            "precision": right / chosen.clip(lower=1),
-            "recall": right / support.clip(lower=1),
-            "f1": 2 * right / (support + chosen).clip(lower=1),
-            "rows": support,
-        }
-    )
+    by_label = pd.DataFrame(label_scores(counts), index=labels)
     return Evaluation(
         rows=len(rows),
-        accuracy=float(right.sum() / max(len(rows), 1)),
+        accuracy=float(counts.diagonal().sum() / max(len(rows), 1)),
         uniform_accuracy=float(uniform.sum() / max(len(rows), 1)),
         headless_accuracy=float(headless.sum() / max(len(rows), 1)),
         calibration=calibration(logits, truth, explorer.config.temperature),

@@ -7,7 +7,14 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis import bag_of_words_accuracy, calibration_error, confusion, share_interval
+from transformer_viz.analysis import (
+    bag_of_words_accuracy,
+    calibration_error,
+    confusion,
+    label_scores,
+    reliability,
+    share_interval,
+)
 from transformer_viz.data import (
     BadRows,
     DataError,
@@ -29,11 +36,14 @@ from transformer_viz.data.predicted import (
 )
 from transformer_viz.data.written import written
 from transformer_viz.language import joined
+from transformer_viz.pictures.figures.reliability import reliability_diagram
 from transformer_viz.runs import Upload
 from transformer_viz.ui.pages.evaluation.words import show_words
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.answers import classes
+from transformer_viz.ui.shell.card import show_heading, show_labels
 from transformer_viz.ui.shell.card_facts import config_of, part
+from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.classroom import is_classroom
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
@@ -60,6 +70,9 @@ MENU, CELL = 220, 160
 
 FEW_LABELS = 8
 """Most labels of a confusion matrix whose cells are buttons."""
+
+BINS = 10
+"""Points of the reliability diagram."""
 
 ROWS_SHOWN = 1_000
 """Most rows of the table; all of them are in the file."""
@@ -266,6 +279,7 @@ def _show_result(
             st.caption(_baseline_text(file, frame))
         with matrix:
             cell = _show_confusion(labels, confusion(rows.truth, probs.argmax(axis=1), len(labels)))
+        _show_trust(labels, rows.truth, probs)
     if other is not None:
         st.markdown(_difference_text(model.name, other, rows.truth, probs.argmax(axis=1)))
     word = show_words(model, labels, rows.texts, file)
@@ -298,6 +312,30 @@ def _show_figures(labels, truth, probs):
     )
     error = calibration_error(probs, truth)
     st.caption(t("evaluation.calibration", error=f"{error:.1%}"))
+
+
+def _show_trust(labels, truth, probs):
+    """Show precision and recall of each label, and how often the model is right when it is how sure."""
+    with st.expander(t("evaluation.details"), icon=":material/rule:"):
+        table, curve = st.columns(2, gap="medium")
+        scores = label_scores(confusion(truth, probs.argmax(axis=1), len(labels)))
+        with table:
+            show_labels(
+                {
+                    label: {name: values[number].item() for name, values in scores.items()}
+                    for number, label in enumerate(labels)
+                }
+            )
+        with curve:
+            show_heading(t("evaluation.reliability"))
+            names = {name: t(f"evaluation.reliability.{name}") for name in ("confidence", "accuracy", "rows")}
+            draw(
+                reliability_diagram(reliability(probs, truth, BINS), names, theme()),
+                "reliability",
+                alt=t("evaluation.reliability.alt"),
+                file_name="calibration",
+            )
+            st.caption(t("evaluation.reliability.how"))
 
 
 def _baseline_text(file, frame):
