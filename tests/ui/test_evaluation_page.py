@@ -93,11 +93,13 @@ def test_a_label_that_the_model_does_not_know_is_named(labelled):
     assert not app.dataframe
 
 
-def test_a_model_without_labels_offers_those_that_have_some():
-    app = pages.open_page("evaluation", model="induction", lang="en")
-    assert "induction predicts no labels" in shown(app)
+def test_a_model_without_labels_offers_those_that_have_some(models_folder):
+    shutil.copytree(place_of("reviews-masked"), models_folder / "fills-in")
+    app = pages.open_page("evaluation", model="fills-in", lang="en")
+    assert "predicts no labels" in shown(app)
     app.button(key="open-hotel-zh").click()
     assert again(app).selectbox(key="model").value == "hotel-zh"
+    shutil.rmtree(models_folder / "fills-in")
 
 
 def test_words_that_speak_for_a_label_are_measured_when_asked(labelled):

@@ -1,7 +1,7 @@
 """Rows of a file beside what a classifier predicts of them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,11 @@ def predicted_rows(
     columns = {"predicted": names[probs.argmax(axis=1)], "probability": probs.max(axis=1)}
     columns |= {} if other is None else {"other": names[other]}
     return pd.DataFrame({"text": texts} | given | columns)
+
+
+def written_frame(said: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    """Return what a model that writes says of some rows, from a record for each, the least likely first."""
+    return pd.DataFrame(said).sort_values("log_likelihood", kind="stable", ignore_index=True)
 
 
 def chosen_rows(

@@ -3,9 +3,9 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -194,6 +194,13 @@ def of_texts(explorer: Explorer, rows: pd.DataFrame) -> pd.DataFrame:
     tokens = [np.array([START_ID, *each, END_ID] if own else each, np.int32) for each in ids]
     means, counts = _log_likelihoods(explorer, tokens, 1, lambda _, before: {"token_ids": before})
     return pd.DataFrame({"text": texts, "tokens": counts, "log_likelihood": means})
+
+
+def of_written(explorer: Explorer, rows: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return what a model that writes says of (text, target) pairs, a record for each; "" is no target."""
+    frame = pd.DataFrame(rows, columns=pd.Index(["text", "target"]), dtype=object)
+    says = of_pairs if explorer.config.has_encoder else of_texts
+    return says(explorer, frame).to_dict("records")
 
 
 def _log_likelihoods(explorer, tokens, given, inputs):

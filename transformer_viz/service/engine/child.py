@@ -44,6 +44,7 @@ from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
+from transformer_viz.values.written_rows import WrittenRequest
 
 COMPILED_BYTES = 30 * 2**20
 """Memory of a model beside its parameters: its vocabulary, and what is compiled for it."""
@@ -53,11 +54,15 @@ Asked = (
     | SurveyRequest
     | ClassesRequest
     | WordEffectsRequest
+    | WrittenRequest
     | BeamRequest
     | PreferenceRequest
     | EffectsRequest
 )
 """What names a model, and what is asked of it."""
+
+OUTPUTS = 16
+"""Texts that a translator writes together."""
 
 CLASSES = 64
 """Texts that a classifier reads between two looks at the time."""
@@ -256,6 +261,19 @@ def classes(explorer: Any, _request: ClassesRequest, texts: Sequence[str]) -> np
         if time.monotonic() > end:
             break
     return np.concatenate(found)
+
+
+def written_rows(
+    explorer: Any, _request: WrittenRequest, rows: Sequence[tuple[str, str]]
+) -> list[dict[str, Any]]:
+    """Return what a model that writes says of the first of these rows, as many as fit into a portion."""
+    predictions, end, found = load_upper_floor("inspection.predictions"), time.monotonic() + PORTION, []
+    size = OUTPUTS if explorer.config.has_encoder else CLASSES
+    for start in range(0, len(rows), size):
+        found += predictions.of_written(explorer, rows[start : start + size])
+        if time.monotonic() > end:
+            break
+    return found
 
 
 def word_effects(explorer: Any, _request: WordEffectsRequest, texts: Sequence[str]) -> list[TextEffects]:

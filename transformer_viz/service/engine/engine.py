@@ -12,6 +12,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from cachetools import LRUCache, cachedmethod
@@ -35,6 +36,7 @@ from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
+from transformer_viz.values.written_rows import WrittenRequest
 
 MAX_WRITTEN = 256
 """Most tokens generated for one request."""
@@ -184,6 +186,30 @@ class Engine:
             tell("working", 0, 0)
         probs = np.concatenate(found)
         return probs[np.argsort(order)]
+
+    def written_rows(
+        self, request: WrittenRequest, *, progress: Progress | None = None
+    ) -> list[dict[str, Any]]:
+        """Return what a model that writes says of each row, in portions: name -> value, as of `predict_file`.
+
+        Args:
+            request: Model and rows.
+            progress: Called after each portion, and while there is none.
+
+        Raises:
+            EngineError, ModelError, ValueError: As `answer`.
+        """
+        rows, order = request.rows, length_order(request.rows)
+        found: list[dict[str, Any]] = []
+
+        def tell(stage: str, _done: int, _total: int) -> None:
+            _tell(progress, "classes" if stage == "working" else stage, len(found), len(rows))
+
+        while len(found) < len(rows):
+            part = [rows[each] for each in order[len(found) : len(found) + BATCH]]
+            found += self._ask(self._slow, child.written_rows, request, part, progress=tell)
+            tell("working", 0, 0)
+        return [found[place] for place in np.argsort(order)]
 
     def word_effects(
         self, request: WordEffectsRequest, *, progress: Progress | None = None

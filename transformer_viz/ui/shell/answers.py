@@ -32,6 +32,7 @@ from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
 from transformer_viz.values.trace import Trace
 from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
+from transformer_viz.values.written_rows import WrittenRequest
 
 MAX_BYTES = 128 * 2**20
 """Memory of cached answers, in bytes; a larger answer is not cached."""
@@ -104,6 +105,13 @@ def classes(request: ClassesRequest) -> np.ndarray | None:
     return _answered(request, _classified)
 
 
+def written_rows(request: WrittenRequest) -> list[dict[str, Any]] | None:
+    """Return what a model that writes says of many rows, a record for each; if there is nothing, show why and
+    return None. It is not cached: the texts are the visitor's own.
+    """
+    return _answered(request, _written)
+
+
 def word_effects(request: WordEffectsRequest) -> list[TextEffects] | None:
     """Return what the words of each text do to the labels of a classifier; if there is nothing, show why and
     return None. It is not cached: the texts are the visitor's own.
@@ -133,6 +141,17 @@ def _preferred(request, stamp):
     """Return the preferences, shared by all visitors; a rewritten model has another stamp."""
     return shared_engine().preferences(request)
 
+
+Asked = (
+    Request
+    | SurveyRequest
+    | ClassesRequest
+    | WordEffectsRequest
+    | WrittenRequest
+    | BeamRequest
+    | EffectsRequest
+)
+"""What is asked of a model, with progress and a button to cancel."""
 
 _ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree | Effects] = LRUCache(
     MAX_BYTES, getsizeof=lambda found: found.nbytes
@@ -173,6 +192,10 @@ def _surveyed(request, stamp, progress):
     return shared_engine().survey(request, progress=progress)
 
 
+def _written(request, stamp, progress):
+    return shared_engine().written_rows(request, progress=progress)
+
+
 def _left_out(request, stamp, progress):
     return shared_engine().word_effects(request, progress=progress)
 
@@ -182,7 +205,7 @@ def _classified(request, stamp, progress):
 
 
 def _answered(
-    request: Request | SurveyRequest | ClassesRequest | WordEffectsRequest | BeamRequest | EffectsRequest,
+    request: Asked,
     ask: Callable[..., Any] | None = None,
     *,
     quiet: bool = False,

@@ -39,6 +39,7 @@ from transformer_viz.language import joined
 from transformer_viz.pictures.figures.reliability import reliability_diagram
 from transformer_viz.runs import Upload
 from transformer_viz.ui.pages.evaluation.words import show_words
+from transformer_viz.ui.pages.evaluation.written import show_written
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.answers import classes
 from transformer_viz.ui.shell.card import show_heading, show_labels
@@ -123,6 +124,9 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         open_attention()
     st.header(t("evaluation.title"), anchor=False)
     labels = config_of(model).labels
+    if config_of(model).has_decoder:
+        show_written(model, _open)
+        return
     if not labels:
         _offer_classifiers(model)
         return
