@@ -5,6 +5,7 @@ import contextlib
 import functools
 import json
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -132,3 +133,18 @@ def array(packed):
     values = np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"])
     shape = packed.get("shape")
     return values.reshape([int(size) for size in shape.split(",")]) if shape else values
+
+
+def widget(kind, label):
+    """Return the one widget of a kind with that label."""
+    [found] = [each for each in kind if each.label == label]
+    return found
+
+
+def until(app, words, seconds=90):
+    """Run the app until it shows these words."""
+    deadline = time.monotonic() + seconds
+    while words not in shown(again(app)):
+        assert time.monotonic() < deadline, shown(app)
+        time.sleep(0.2)
+    return app

@@ -1,11 +1,9 @@
 """A Chinese BERT of the hub becomes a classifier of one's own file, from the page to its heads."""
 
-import time
-
 import pages
 import pytest
 from chinese_bert import write_chinese_bert
-from pages import again, press, shown
+from pages import again, press, shown, until, widget
 
 from transformer_viz import store
 from transformer_viz.inspection.explorer import load
@@ -31,18 +29,6 @@ def runs(tmp_path, monkeypatch):
     shared_trainer.cache_clear()
 
 
-def widget(kind, label):
-    [found] = [each for each in kind if each.label == label]
-    return found
-
-
-def until(app, words, seconds=90):
-    deadline = time.monotonic() + seconds
-    while words not in shown(again(app)):
-        assert time.monotonic() < deadline, shown(app)
-        time.sleep(0.2)
-
-
 def test_a_chinese_bert_of_the_hub_learns_to_classify_a_file(tmp_path):
     write_chinese_bert(tmp_path / "models" / "bert_zh")
     app = pages.open_page("train", task="file", lang="zh")
@@ -66,5 +52,3 @@ def test_a_chinese_bert_of_the_hub_learns_to_classify_a_file(tmp_path):
     assert store.read_config("hotel").is_foreign
     said = child.predict(["服务好！", "服务差！"])["label"].tolist()
     assert said == ["好评", "差评"]
-    shown_there = shown(pages.open_page("", model="hotel", text="服务差！", lang="zh"))
-    assert "差评" in shown_there

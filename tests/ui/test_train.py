@@ -4,7 +4,6 @@ import functools
 import json
 import random
 import shutil
-import time
 from pathlib import Path
 
 import hostile
@@ -13,7 +12,7 @@ import pages
 import pytest
 import small_models
 from made_traces import unpack_heads
-from pages import again, press, shown, views_on
+from pages import again, press, shown, until, views_on, widget
 from unprivileged import read_only_folder
 
 from transformer_viz import store
@@ -67,19 +66,6 @@ def runs(tmp_path, monkeypatch):
 
 def open_page(**address):
     return pages.open_page("train", **address)
-
-
-def widget(kind, label):
-    [found] = [each for each in kind if each.label == label]
-    return found
-
-
-def until(app, words, seconds=90):
-    deadline = time.monotonic() + seconds
-    while words not in shown(again(app)):
-        assert time.monotonic() < deadline, shown(app)
-        time.sleep(0.2)
-    return app
 
 
 @pytest.fixture(scope="module")

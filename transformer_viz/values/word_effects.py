@@ -1,17 +1,11 @@
-"""What words do to the labels of a classifier over many texts: the request for it, and its result."""
+"""What words do to the labels of a classifier over many texts."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-
-from transformer_viz.values.one_line import one_line
-
-MOST_TEXTS = 500
-"""Most texts in which words are left out at a time in the app."""
 
 FEWEST_TEXTS = 5
 """Fewest texts in which a word is said to speak for a label."""
@@ -36,29 +30,6 @@ class WordEffect(NamedTuple):
 
 TextEffects = list[WordEffect]
 """The words of one text, each once."""
-
-
-@dataclass(frozen=True)
-class WordEffectsRequest:
-    """A request for what words do to the labels of a classifier over many texts.
-
-    Attributes:
-        model: Name or folder of the model.
-        texts: At most `MOST_TEXTS` texts.
-
-    Raises:
-        ValueError: If there are more.
-    """
-
-    model: str
-    texts: tuple[str, ...]
-
-    def __post_init__(self):
-        if len(self.texts) > MOST_TEXTS:
-            raise ValueError(f"At most {MOST_TEXTS:,} texts at a time. Received: {len(self.texts):,}.")
-
-    def __repr__(self):
-        return one_line(self)
 
 
 def words_for_labels(found: Sequence[TextEffects], labels: Sequence[str]) -> pd.DataFrame:

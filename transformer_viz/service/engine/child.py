@@ -35,16 +35,15 @@ from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.models import Models
 from transformer_viz.values.beams import BeamRequest, BeamTree
-from transformer_viz.values.classes import ClassesRequest
 from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.head_roles import Typical
 from transformer_viz.values.head_survey import SurveyRequest, Text
 from transformer_viz.values.likeliest import narrowed
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import Request
+from transformer_viz.values.text_requests import ClassesRequest, WordEffectsRequest, WrittenRequest
 from transformer_viz.values.trace import Trace
-from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
-from transformer_viz.values.written_rows import WrittenRequest
+from transformer_viz.values.word_effects import TextEffects
 
 COMPILED_BYTES = 30 * 2**20
 """Memory of a model beside its parameters: its vocabulary, and what is compiled for it."""

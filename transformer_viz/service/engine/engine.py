@@ -28,15 +28,19 @@ from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.values.beams import BeamRequest, BeamTree
-from transformer_viz.values.classes import ClassesRequest
 from transformer_viz.values.growing import with_written
 from transformer_viz.values.head_roles import kept_words
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length_order
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
+from transformer_viz.values.text_requests import (
+    ClassesRequest,
+    TextsRequest,
+    WordEffectsRequest,
+    WrittenRequest,
+)
 from transformer_viz.values.trace import Trace
-from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
-from transformer_viz.values.written_rows import WrittenRequest
+from transformer_viz.values.word_effects import TextEffects
 
 MAX_WRITTEN = 256
 """Most tokens generated for one request."""
@@ -172,68 +176,47 @@ class Engine:
         Raises:
             EngineError, ModelError, ValueError: As `answer`.
         """
-        texts, order = request.texts, length_order(request.texts)
-        found: list[np.ndarray] = []
-        done = 0
-
-        def tell(stage: str, _done: int, _total: int) -> None:
-            _tell(progress, "classes" if stage == "working" else stage, done, len(texts))
-
-        while done < len(texts):
-            part = [texts[each] for each in order[done : done + BATCH]]
-            found.append(self._ask(self._slow, child.classes, request, part, progress=tell))
-            done += len(found[-1])
-            tell("working", 0, 0)
-        probs = np.concatenate(found)
-        return probs[np.argsort(order)]
+        return np.array(self._in_portions(child.classes, request, BATCH, "classes", progress))
 
     def written_rows(
         self, request: WrittenRequest, *, progress: Progress | None = None
     ) -> list[dict[str, Any]]:
-        """Return what a model that writes says of each row, in portions: name -> value, as of `predict_file`.
+        """Return what a model that writes says of each text, in portions: columns as of `predict_file`.
 
-        Args:
-            request: Model and rows.
-            progress: Called after each portion, and while there is none.
-
-        Raises:
-            EngineError, ModelError, ValueError: As `answer`.
+        Arguments and errors as for `classes`.
         """
-        rows, order = request.rows, length_order(request.rows)
-        found: list[dict[str, Any]] = []
-
-        def tell(stage: str, _done: int, _total: int) -> None:
-            _tell(progress, "classes" if stage == "working" else stage, len(found), len(rows))
-
-        while len(found) < len(rows):
-            part = [rows[each] for each in order[len(found) : len(found) + BATCH]]
-            found += self._ask(self._slow, child.written_rows, request, part, progress=tell)
-            tell("working", 0, 0)
-        return [found[place] for place in np.argsort(order)]
+        return self._in_portions(child.written_rows, request, BATCH, "classes", progress)
 
     def word_effects(
         self, request: WordEffectsRequest, *, progress: Progress | None = None
     ) -> list[TextEffects]:
         """Return what the words of each text do to the labels of a classifier, in portions.
 
-        Args:
-            request: Model and texts.
-            progress: Called after each portion, and while there is none.
-
-        Raises:
-            EngineError, ModelError, ValueError: As `answer`.
+        Arguments and errors as for `classes`.
         """
-        texts = request.texts
-        found: list[TextEffects] = []
+        return self._in_portions(child.word_effects, request, PART, "word_effects", progress)
 
-        def tell(stage: str, _done: int, _total: int) -> None:
-            _tell(progress, "word_effects" if stage == "working" else stage, len(found), len(texts))
+    def _in_portions(self, question, request: TextsRequest, size: int, stage: str, progress) -> list[Any]:
+        """Return what the slow child says of each text, asked about so many at once, the longest first.
+
+        Args:
+            question: Function of `child`, which answers about as many texts as fit into a portion.
+            request: Model and texts.
+            size: Texts that are sent at once.
+            stage: What is told while it works.
+            progress: As for `classes`.
+        """
+        texts, order = request.texts, length_order(request.texts)
+        found: list[Any] = []
+
+        def tell(at: str, _done: int, _total: int) -> None:
+            _tell(progress, stage if at == "working" else at, len(found), len(texts))
 
         while len(found) < len(texts):
-            part = texts[len(found) : len(found) + PART]
-            found += self._ask(self._slow, child.word_effects, request, part, progress=tell)
+            part = [texts[each] for each in order[len(found) : len(found) + size]]
+            found += [*self._ask(self._slow, question, request, part, progress=tell)]
             tell("working", 0, 0)
-        return found
+        return [found[place] for place in np.argsort(order)]
 
     def effects(self, asked: EffectsRequest, *, progress: Progress | None = None) -> Effects:
         """Return what each cell, head and word does to an answer; words are left out in portions.

@@ -26,13 +26,12 @@ from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import opening_requests, shared_engine
 from transformer_viz.ui.shell.session import give_way, is_fragment_run
 from transformer_viz.values.beams import BeamRequest, BeamTree
-from transformer_viz.values.classes import ClassesRequest
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
+from transformer_viz.values.text_requests import ClassesRequest, WordEffectsRequest, WrittenRequest
 from transformer_viz.values.trace import Trace
-from transformer_viz.values.word_effects import TextEffects, WordEffectsRequest
-from transformer_viz.values.written_rows import WrittenRequest
+from transformer_viz.values.word_effects import TextEffects
 
 MAX_BYTES = 128 * 2**20
 """Memory of cached answers, in bytes; a larger answer is not cached."""

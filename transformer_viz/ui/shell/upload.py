@@ -61,6 +61,10 @@ def ask_upload(name: str, label: str, help_text: str) -> tuple[Upload, str] | No
     return kept if kept and kept[0].path.exists() else None
 
 
+KIND_OF_ROLE = {"label": "labels", "target": "pairs"}
+"""Role of a column -> kind of rows that have it."""
+
+
 def file_key(name: str) -> str:
     """Return the session key of the last file of `ask_upload`."""
     return f"{name}-file"
@@ -114,6 +118,33 @@ def ask_options(upload: Upload) -> tuple[ReadOptions, Preview]:
         first, *others = map(escaped, found.sheets)
         st.caption(t("data.sheets", sheet=first, others=t("list.comma").join(others)))
     return options, found
+
+
+def ask_columns(found: Preview, page: str, other: str = "", unless: str = "") -> dict[str, str]:
+    """Show the choice of the column of the texts, and of another one; return role -> column, {}: plain text.
+
+    Args:
+        found: Preview of the file.
+        page: Beginning of the keys.
+        other: Role of the other column, "label" or "target"; "": there is none.
+        unless: What stands for no such column.
+    """
+    if found.format == "text":
+        return {}
+    columns, titles = list(found.columns), column_titles(found)
+    guess = {**found.guess.get("texts", {}), **found.guess.get(KIND_OF_ROLE.get(other, ""), {})}
+    row = st.container(horizontal=True, gap="small")
+    named = {"format_func": lambda name: unless if name is None else titles[name], "width": WIDTH}
+    at = columns.index(guess["text"]) if "text" in guess else 0
+    chosen = {"text": row.selectbox(t("data.text"), columns, at, key=f"{page}-text", **named)}
+    if other:
+        options = [None, *(name for name in columns if name != chosen["text"])]
+        likely = guess.get(other)
+        at = options.index(likely) if likely in options else 0
+        picked = row.selectbox(t(f"data.{other}"), options, at, key=f"{page}-{other}", **named)
+        chosen |= {} if picked is None else {other: picked}
+    second = guess.get("second")
+    return chosen if second in (None, *chosen.values()) else chosen | {"second": second}
 
 
 def ask_encoding(row: DeltaGenerator, key: str, unless: str) -> None:

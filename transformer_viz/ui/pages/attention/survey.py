@@ -8,20 +8,19 @@ from transformer_viz import store
 from transformer_viz.data import (
     BadRows,
     DataError,
-    Preview,
     ReadOptions,
     evenly_spaced,
     read_pairs,
     read_texts,
 )
 from transformer_viz.runs import Upload
-from transformer_viz.ui.pages.attention.sheet import MENU, show_sheet
+from transformer_viz.ui.pages.attention.sheet import show_sheet
 from transformer_viz.ui.shell.answers import head_survey
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
-from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, ask_upload, column_titles, file_key
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload, file_key
 from transformer_viz.values.head_survey import (
     MAX_SURVEY_TEXTS,
     HeadSurvey,
@@ -68,7 +67,8 @@ def show_survey(model: store.ModelSummary, trace: Trace) -> None:
         path = str(upload[0].path)
         try:
             options, found = ask_options(upload[0])
-            columns = _ask_columns(found, model)
+            other = "target" if config_of(model).architecture == "encoder-decoder" else ""
+            columns = ask_columns(found, "survey", other, t("survey.generated"))
             texts = _read(upload[0], tuple(columns.items()), options)
         except DataError as error:
             show_problem(error.renamed(path, upload[1]))
@@ -79,31 +79,6 @@ def show_survey(model: store.ModelSummary, trace: Trace) -> None:
         survey = _survey_of(model, (upload[0].sha256, options, *columns.items()), texts)
         if survey is not None:
             show_sheet(model, survey, trace)
-
-
-def _ask_columns(found: Preview, model: store.ModelSummary) -> dict[str, str]:
-    """Show the choice of the columns of a table; return role -> column, {} for plain text."""
-    writes = config_of(model).architecture == "encoder-decoder"
-    if found.format == "text":
-        return {}
-    columns, titles = list(found.columns), column_titles(found)
-    guess = {**found.guess.get("texts", {}), **(found.guess.get("pairs", {}) if writes else {})}
-    row = st.container(horizontal=True, gap="small")
-    at = columns.index(guess["text"]) if "text" in guess else 0
-    named = {"format_func": titles.__getitem__, "width": MENU}
-    chosen = {"text": row.selectbox(t("data.text"), columns, at, key="survey-text", **named)}
-    if writes:
-        options = [None, *(column for column in columns if column != chosen["text"])]
-        target = row.selectbox(
-            t("data.target"),
-            options,
-            options.index(guess["target"]) if guess.get("target") in options else 0,
-            format_func=lambda column: t("survey.generated") if column is None else titles[column],
-            key="survey-target",
-            width=MENU,
-        )
-        chosen |= {} if target is None else {"target": target}
-    return chosen
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

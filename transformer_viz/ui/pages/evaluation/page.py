@@ -18,7 +18,6 @@ from transformer_viz.analysis import (
 from transformer_viz.data import (
     BadRows,
     DataError,
-    Preview,
     ReadOptions,
     evenly_spaced,
     read_labelled,
@@ -38,6 +37,7 @@ from transformer_viz.data.written import written
 from transformer_viz.language import joined
 from transformer_viz.pictures.figures.reliability import reliability_diagram
 from transformer_viz.runs import Upload
+from transformer_viz.ui.pages.evaluation.table import show_rows
 from transformer_viz.ui.pages.evaluation.words import show_words
 from transformer_viz.ui.pages.evaluation.written import show_written
 from transformer_viz.ui.shell.address import from_address, to_address
@@ -50,8 +50,8 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
 from transformer_viz.ui.shell.shelf import offer_models, shown_models
-from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, ask_upload, column_titles
-from transformer_viz.values.classes import FIRST_TEXTS, MOST_TEXTS, ClassesRequest
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload
+from transformer_viz.values.text_requests import FIRST_TEXTS, ClassesRequest
 
 DONE, OPENED, EVERY = "evaluation-done", "evaluation-opened", "evaluation-every"
 """Session keys: key -> probabilities, whether a row is to be opened on Attention, and beginning of those of
@@ -74,9 +74,6 @@ FEW_LABELS = 8
 
 BINS = 10
 """Points of the reliability diagram."""
-
-ROWS_SHOWN = 1_000
-"""Most rows of the table; all of them are in the file."""
 
 FILTERS = (WRONG, UNSURE, ALL)
 """What the table can show of one model."""
@@ -137,9 +134,9 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     try:
         with st.expander(t("evaluation.reading"), icon=":material/tune:"):
             options, found = ask_options(upload[0])
-            columns = _ask_columns(found)
+            columns = ask_columns(found, "evaluation", "label", t("evaluation.unlabelled"))
         key = f"{EVERY}-{upload[0].sha256}"
-        most = MOST_TEXTS if st.session_state.get(key) and not is_classroom() else FIRST_TEXTS
+        most = ClassesRequest.most if st.session_state.get(key) and not is_classroom() else FIRST_TEXTS
         rows = _read(upload[0], tuple(columns.items()), options, labels, _values(model), model.name, most)
     except DataError as error:
         show_problem(error.renamed(str(upload[0].path), upload[1]))
@@ -157,30 +154,6 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
 def _offer_classifiers(model):
     st.info(t("evaluation.none", model=escaped(model.name)), icon=":material/fact_check:")
     offer_models(t("evaluation.others"), lambda config: bool(config.labels))
-
-
-def _ask_columns(found: Preview) -> dict[str, str]:
-    """Show the choice of the columns of a table; return role -> column, {} for plain text."""
-    if found.format == "text":
-        return {}
-    columns, titles = list(found.columns), column_titles(found)
-    guess = {**found.guess.get("texts", {}), **found.guess.get("labels", {})}
-    row = st.container(horizontal=True, gap="small")
-    at = columns.index(guess["text"]) if "text" in guess else 0
-    named = {"format_func": titles.__getitem__, "width": MENU}
-    text = row.selectbox(t("data.text"), columns, at, key="evaluation-text", **named)
-    options = [None, *(column for column in columns if column != text)]
-    label = row.selectbox(
-        t("data.label"),
-        options,
-        options.index(guess.get("label")) if guess.get("label") in options else 0,
-        format_func=lambda column: t("evaluation.unlabelled") if column is None else titles[column],
-        key="evaluation-label",
-        width=MENU,
-    )
-    columns = {"text": text} | ({} if label is None else {"label": label})
-    second = guess.get("second")
-    return columns if second in (None, text, label) else columns | {"second": second}
 
 
 def _ask_other(model, file, texts) -> Other | None:
@@ -242,8 +215,8 @@ def _show_size(name, rows, key):
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         facts = {"used": f"{used:,}", "total": f"{total:,}"}
         st.caption(t("evaluation.sampled", name=escaped(name), **facts), width="content")
-        if used < MOST_TEXTS and not is_classroom():
-            more = t("evaluation.more", count=f"{min(total, MOST_TEXTS):,}")
+        if used < ClassesRequest.most and not is_classroom():
+            more = t("evaluation.more", count=f"{min(total, ClassesRequest.most):,}")
             st.button(more, key="evaluation-more", type="tertiary", on_click=_ask_for_all, args=(key,))
 
 
@@ -422,29 +395,8 @@ def _show_rows(frame, cell, word, other):
     st.caption(joined(t("evaluation.rows.word", word=escaped(word)), count) if word else count)
     if shown.empty:
         return
-    called = {"model": other.name if other else ""}
-    columns = {name: t(f"evaluation.column.{name}", **called) for name in shown}
-    chosen = st.dataframe(
-        shown.head(ROWS_SHOWN).set_axis([*columns.values()], axis=1),
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"evaluation-table-{kind}-{cell}-{word}",
-        column_config={
-            columns["probability"]: st.column_config.NumberColumn(format="percent", width="small")
-        },
-    )
-    picked = chosen["selection"]["rows"]
-    text = shown["text"].iloc[picked[0]] if picked else ""
-    st.button(
-        t("evaluation.open"),
-        key="leave-evaluation",
-        icon=":material/visibility:",
-        disabled=not picked,
-        help=t("evaluation.open.help"),
-        on_click=_open,
-        args=(text,),
-    )
+    names = {name: t(f"evaluation.column.{name}", model=other.name if other else "") for name in shown}
+    show_rows(shown, names, f"evaluation-table-{kind}-{cell}-{word}", _open)
 
 
 def _open(text):

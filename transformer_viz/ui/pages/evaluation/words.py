@@ -9,11 +9,10 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.ui.shell.answers import word_effects
 from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.values.text_requests import WordEffectsRequest
 from transformer_viz.values.word_effects import (
     FEWEST_TEXTS,
-    MOST_TEXTS,
     TextEffects,
-    WordEffectsRequest,
     words_for_labels,
 )
 
@@ -50,8 +49,8 @@ def show_words(model: store.ModelSummary, labels: Sequence[str], texts: tuple[st
     with st.expander(t("evaluation.words"), icon=":material/sort_by_alpha:", expanded=key in done):
         st.caption(t("evaluation.words.why", fewest=FEWEST_TEXTS))
         found = done.get(key, [])
-        total = min(len(texts), MOST_TEXTS)
-        more = min(FIRST if not found else MOST_TEXTS, total) - len(found)
+        total = min(len(texts), WordEffectsRequest.most)
+        more = min(FIRST if not found else WordEffectsRequest.most, total) - len(found)
         word = _show_found(found, labels, len(texts)) if found else ""
         start = t("evaluation.words.start", count=more)
         if more > 0 and st.button(start, key="evaluation-words-start", icon=":material/play_arrow:"):

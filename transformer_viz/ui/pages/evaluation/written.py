@@ -9,7 +9,6 @@ from transformer_viz import store
 from transformer_viz.data import (
     BadRows,
     DataError,
-    Preview,
     ReadOptions,
     evenly_spaced,
     read_pairs,
@@ -18,22 +17,20 @@ from transformer_viz.data import (
 from transformer_viz.data.predicted import written_frame
 from transformer_viz.data.written import written
 from transformer_viz.runs import Upload
+from transformer_viz.ui.pages.evaluation.table import show_rows
 from transformer_viz.ui.shell.answers import written_rows
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
-from transformer_viz.ui.shell.upload import ask_bad_rows, ask_options, ask_upload, column_titles
-from transformer_viz.values.written_rows import MOST_ROWS, WrittenRequest
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload
+from transformer_viz.values.text_requests import WrittenRequest
 
 DONE = "evaluation-written"
 """Session key: (model, file, rows) -> what it says of them."""
 
 FIRST = {True: 100, False: 1_000}
 """Whether a model translates -> rows that are asked about first: it writes slowly."""
-
-MENU = 220
-"""Width of a menu in pixels."""
 
 
 def show_written(model: store.ModelSummary, open_row: Callable[[str], None]) -> None:
@@ -52,7 +49,9 @@ def show_written(model: store.ModelSummary, open_row: Callable[[str], None]) -> 
     try:
         with st.expander(t("evaluation.reading"), icon=":material/tune:"):
             options, found = ask_options(upload[0])
-            columns = _ask_columns(found, translates)
+            columns = ask_columns(
+                found, "evaluation-written", "target" if translates else "", t("evaluation.unlabelled.target")
+            )
         key = f"{DONE}-{upload[0].sha256}-{model.reference}"
         most = st.session_state.setdefault(key, FIRST[translates])
         rows, total, bad = _read(upload[0], tuple(columns.items()), options, most)
@@ -67,7 +66,9 @@ def show_written(model: store.ModelSummary, open_row: Callable[[str], None]) -> 
     if len(rows) < total:
         _show_size(upload[1], len(rows), total, key)
     _show_figures(frame, translates)
-    _show_rows(frame, open_row)
+    st.caption(t("evaluation.least_likely"))
+    names = {name: t(f"evaluation.column.{name}") for name in frame}
+    show_rows(frame, names, f"evaluation-written-{len(frame)}", open_row)
     st.download_button(
         t("evaluation.download"),
         lambda: written(frame, ".csv"),
@@ -76,30 +77,6 @@ def show_written(model: store.ModelSummary, open_row: Callable[[str], None]) -> 
         icon=":material/download:",
         on_click="ignore",
     )
-
-
-def _ask_columns(found: Preview, translates: bool) -> dict[str, str]:
-    """Show the choice of the columns of a table; return role -> column, {} for plain text."""
-    if found.format == "text":
-        return {}
-    columns, titles = list(found.columns), column_titles(found)
-    guess = {**found.guess.get("texts", {}), **(found.guess.get("pairs", {}) if translates else {})}
-    row = st.container(horizontal=True, gap="small")
-    named = {"format_func": titles.__getitem__, "width": MENU}
-    at = columns.index(guess["text"]) if "text" in guess else 0
-    text = row.selectbox(t("data.text"), columns, at, key="evaluation-source", **named)
-    if not translates:
-        return {"text": text}
-    options = [None, *(column for column in columns if column != text)]
-    target = row.selectbox(
-        t("data.target"),
-        options,
-        options.index(guess["target"]) if guess.get("target") in options else 0,
-        format_func=lambda column: t("evaluation.unlabelled.target") if column is None else titles[column],
-        key="evaluation-target",
-        width=MENU,
-    )
-    return {"text": text} | ({} if target is None else {"target": target})
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)  # large, and never changed
@@ -137,7 +114,7 @@ def _show_size(name, used, total, key):
         st.caption(
             t("evaluation.sampled", name=escaped(name), used=f"{used:,}", total=f"{total:,}"), width="content"
         )
-        more = min(total, MOST_ROWS, 10 * used)
+        more = min(total, WrittenRequest.most, 10 * used)
         if used < more:
             label = t("evaluation.more", count=f"{more:,}")
             st.button(label, key="evaluation-more", type="tertiary", on_click=_ask_for, args=(key, more))
@@ -155,27 +132,3 @@ def _show_figures(frame, translates):
     elif "target" in frame:
         same = (frame["output"].str.strip() == frame["target"].str.strip()).mean()
         st.markdown(t("evaluation.exact", share=f"{same:.1%}", rows=f"{len(frame):,}"))
-
-
-def _show_rows(frame, open_row):
-    """Show the rows, the least likely first, with a button that opens one of them on Attention."""
-    st.caption(t("evaluation.least_likely"))
-    columns = {name: t(f"evaluation.column.{name}") for name in frame}
-    chosen = st.dataframe(
-        frame.rename(columns=columns),
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=f"evaluation-written-{len(frame)}",
-        column_config={columns["log_likelihood"]: st.column_config.NumberColumn(format="%.2f")},
-    )
-    picked = chosen["selection"]["rows"]
-    st.button(
-        t("evaluation.open"),
-        key="leave-evaluation",
-        icon=":material/visibility:",
-        disabled=not picked,
-        help=t("evaluation.open.help"),
-        on_click=open_row,
-        args=(frame["text"].tolist()[picked[0]] if picked else "",),
-    )
