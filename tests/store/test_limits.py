@@ -49,11 +49,11 @@ TOO_LARGE = {
     ),
     "parameters": (
         {
-            **{"vocab_size": 300_000, "d_model": 900, "embedding_dim": 900},
-            **{"num_heads": 3, "head_dim": 300, "value_dim": 300},
+            **{"vocab_size": 300_000, "d_model": 1_200, "embedding_dim": 1_200},
+            **{"num_heads": 3, "head_dim": 400, "value_dim": 400},
         },
-        "`d_model` = 900, `vocab_size` = 300,000 and 1 layer make 273,258,907 parameters; at most "
-        "250,000,000 are supported. Choose fewer.",
+        "`d_model` = 1,200, `vocab_size` = 300,000 and 1 layer make 365,785,207 parameters; at most "
+        "300,000,000 are supported. Choose fewer.",
     ),
     "heads times the square of the length": (
         {"max_len": 16_384},

@@ -21,8 +21,8 @@ VERSIONS = {"float32": 1, "float16": 1, "int8": 2}
 FORMAT_VERSION = max(VERSIONS.values())
 """Highest version of `manifest.json` that is read; a higher one was written by a newer program."""
 
-MAX_PARAMETERS = 250_000_000
-"""Most trained numbers: 1 GB in memory."""
+MAX_PARAMETERS = 300_000_000
+"""Most trained numbers, more than those of XLM-R base: 1.2 GB in memory."""
 
 LARGEST = {
     "config.json": 2**20,
