@@ -36,12 +36,12 @@ from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
 from transformer_viz.values.beams import BeamRequest
-from transformer_viz.values.classes import ClassesRequest
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.head_survey import SurveyRequest
 from transformer_viz.values.patterns import MEASURES
 from transformer_viz.values.preferences import PreferenceRequest
 from transformer_viz.values.request import EFFECTS, Request
+from transformer_viz.values.text_requests import ClassesRequest
 
 TEXT, DIGITS = "A lovely film, not good.", "1 2 3 4 5"
 
@@ -436,8 +436,8 @@ def test_classifying_can_be_cancelled(engine, reviews):
 
     with pytest.raises(RuntimeError, match="enough"):
         engine.classes(ClassesRequest("small", (*reviews,) * 40), progress=cancel)
-    with pytest.raises(ValueError, match="At most 5,000"):
-        ClassesRequest("small", ("a",) * 5001)
+    with pytest.raises(ValueError, match="At most 100,000"):
+        ClassesRequest("small", ("a",) * 100_001)
 
 
 def test_a_survey_is_the_one_made_in_this_process_and_says_how_far_it_is(engine, explorer):

@@ -40,6 +40,20 @@ def labelled(predicted):
     return pd.DataFrame({"text": TEXTS, "label": labels})
 
 
+@pytest.fixture
+def beside(models_folder):
+    """Return a function that puts a model beside the others as long as the test lasts."""
+    put = []
+
+    def copy(name, called):
+        put.append(shutil.copytree(place_of(name), models_folder / called))
+        return put[-1]
+
+    yield copy
+    for place in put:
+        shutil.rmtree(place)
+
+
 def opened(frame, **address):
     """Open the page with an upload, as if it had been chosen there."""
     upload = keep_upload(frame.to_csv(index=False).encode(), "rows.csv")
@@ -93,13 +107,12 @@ def test_a_label_that_the_model_does_not_know_is_named(labelled):
     assert not app.dataframe
 
 
-def test_a_model_without_labels_offers_those_that_have_some(models_folder):
-    shutil.copytree(place_of("reviews-masked"), models_folder / "fills-in")
+def test_a_model_without_labels_offers_those_that_have_some(beside):
+    beside("reviews-masked", "fills-in")
     app = pages.open_page("evaluation", model="fills-in", lang="en")
     assert "predicts no labels" in shown(app)
     app.button(key="open-hotel-zh").click()
     assert again(app).selectbox(key="model").value == "hotel-zh"
-    shutil.rmtree(models_folder / "fills-in")
 
 
 def test_words_that_speak_for_a_label_are_measured_when_asked(labelled):
@@ -114,8 +127,8 @@ def test_words_that_speak_for_a_label_are_measured_when_asked(labelled):
     assert not [button for button in app.button if "Leave out" in button.label]
 
 
-def test_two_models_stand_beside_each_other(labelled, predicted, models_folder):
-    other = shutil.copytree(place_of("hotel-zh"), models_folder / "other")
+def test_two_models_stand_beside_each_other(labelled, predicted, beside):
+    other = beside("hotel-zh", "other")
     stored = store.read_model(other)
     parameters = stored.parameters | {"classifier/bias": stored.parameters["classifier/bias"] + [30, 0]}
     facts = {"config": stored.config, "tokenizer": stored.tokenizer, "card": stored.card}
