@@ -231,7 +231,7 @@ class _Worker:
     def _measure_untrained(self):
         """Log the loss of the untrained model, before the first step has been compiled.
 
-        Of a model that begins with a parent's parameters also its validation metrics: what it knows already.
+        A fine-tuned model is validated as well, to tell what it knows before training.
         """
         self.evaluator.set_parameters(self.trainer.parameters())
         inputs, targets = next(self.dataset.batches(self.settings, 0))

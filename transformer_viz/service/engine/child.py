@@ -41,23 +41,19 @@ from transformer_viz.values.head_survey import SurveyRequest, Text
 from transformer_viz.values.likeliest import narrowed
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import Request
-from transformer_viz.values.text_requests import ClassesRequest, WordEffectsRequest, WrittenRequest
+from transformer_viz.values.text_requests import (
+    ClassesRequest,
+    TextsRequest,
+    WordEffectsRequest,
+    WrittenRequest,
+)
 from transformer_viz.values.trace import Trace
 from transformer_viz.values.word_effects import TextEffects
 
 COMPILED_BYTES = 30 * 2**20
 """Memory of a model beside its parameters: its vocabulary, and what is compiled for it."""
 
-Asked = (
-    Request
-    | SurveyRequest
-    | ClassesRequest
-    | WordEffectsRequest
-    | WrittenRequest
-    | BeamRequest
-    | PreferenceRequest
-    | EffectsRequest
-)
+Asked = Request | SurveyRequest | TextsRequest | BeamRequest | PreferenceRequest | EffectsRequest
 """What names a model, and what is asked of it."""
 
 OUTPUTS = 16

@@ -29,7 +29,12 @@ from transformer_viz.values.beams import BeamRequest, BeamTree
 from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
 from transformer_viz.values.preferences import PreferenceRequest, Preferences
 from transformer_viz.values.request import EFFECTS, Request
-from transformer_viz.values.text_requests import ClassesRequest, WordEffectsRequest, WrittenRequest
+from transformer_viz.values.text_requests import (
+    ClassesRequest,
+    TextsRequest,
+    WordEffectsRequest,
+    WrittenRequest,
+)
 from transformer_viz.values.trace import Trace
 from transformer_viz.values.word_effects import TextEffects
 
@@ -141,16 +146,8 @@ def _preferred(request, stamp):
     return shared_engine().preferences(request)
 
 
-Asked = (
-    Request
-    | SurveyRequest
-    | ClassesRequest
-    | WordEffectsRequest
-    | WrittenRequest
-    | BeamRequest
-    | EffectsRequest
-)
-"""What is asked of a model, with progress and a button to cancel."""
+Asked = Request | SurveyRequest | TextsRequest | BeamRequest | EffectsRequest
+"""A request that is answered with progress and a button to cancel."""
 
 _ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree | Effects] = LRUCache(
     MAX_BYTES, getsizeof=lambda found: found.nbytes

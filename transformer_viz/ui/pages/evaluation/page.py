@@ -157,7 +157,7 @@ def _offer_classifiers(model):
 
 
 def _ask_other(model, file, texts) -> Other | None:
-    """Show the choice of another model with the same labels, if there is one; return what it predicts."""
+    """Show the choice of another model with the same labels, if there is one; return its predictions."""
     labels = config_of(model).labels
     usable = [each for each in shown_models() if each.config and not each.problem and each.name != model.name]
     others = {each.name: each for each in usable if {*config_of(each).labels} == {*labels}}
@@ -383,8 +383,6 @@ def _show_rows(frame, cell, word, other):
     """Show the rows that are chosen, with a button that opens one of them on Attention."""
     options = [*(FILTERS if "label" in frame else FILTERS[1:]), *[CHANGED] * (other is not None)]
     from_address(ROWS_KEY, options, options[0])
-    if st.session_state.get(ROWS_KEY) not in options:
-        st.session_state[ROWS_KEY] = options[0]
     names = {name: t(f"evaluation.rows.{name}") for name in options}
     kind = st.segmented_control(
         t("evaluation.rows"), options, format_func=names.__getitem__, key=ROWS_KEY, required=True

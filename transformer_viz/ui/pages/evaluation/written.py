@@ -27,7 +27,7 @@ from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_optio
 from transformer_viz.values.text_requests import WrittenRequest
 
 DONE = "evaluation-written"
-"""Session key: (model, file, rows) -> what it says of them."""
+"""Session key: (model, file, rows) -> its outputs and likelihoods."""
 
 FIRST = {True: 100, False: 1_000}
 """Whether a model translates -> rows that are asked about first: it writes slowly."""
