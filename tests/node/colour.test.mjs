@@ -20,23 +20,39 @@ for (const [scale, themes] of Object.entries(expected.palettes)) {
 }
 
 test("a scale begins and ends with the colours of its ends", () => {
-  const table = ramp([[0, "#000000"], [0.25, "#ff8000"], [1, "#0102ff"]]);
+  const table = ramp([
+    [0, "#000000"],
+    [0.25, "#ff8000"],
+    [1, "#0102ff"],
+  ]);
   assert.deepEqual(channels(table[0]), [0, 0, 0]);
   assert.deepEqual(channels(table[255]), [1, 2, 255]);
 });
 
 test("an unsigned scale goes from 0 to the largest number, a signed one from its negative", () => {
-  assert.deepEqual([0, 0.5, 1].map((share) => entry(share * 7, 7, false)), [0, 128, 255]);
-  assert.deepEqual([-1, 0, 1].map((share) => entry(share * 7, 7, true)), [0, 128, 255]);
+  assert.deepEqual(
+    [0, 0.5, 1].map((share) => entry(share * 7, 7, false)),
+    [0, 128, 255],
+  );
+  assert.deepEqual(
+    [-1, 0, 1].map((share) => entry(share * 7, 7, true)),
+    [0, 128, 255],
+  );
 });
 
 test("numbers beyond the scale have the colours of its ends, and larger numbers never lower ones", () => {
   const random = randoms();
   for (const signed of [false, true]) {
-    assert.deepEqual([-99, 99].map((number) => entry(number, 3, signed)), [0, 255]);
+    assert.deepEqual(
+      [-99, 99].map((number) => entry(number, 3, signed)),
+      [0, 255],
+    );
     const numbers = Array.from({ length: 200 }, () => 8 * random() - 4).sort((a, b) => a - b);
     const entries = numbers.map((number) => entry(number, 3, signed));
-    assert.deepEqual(entries, [...entries].sort((a, b) => a - b));
+    assert.deepEqual(
+      entries,
+      [...entries].sort((a, b) => a - b),
+    );
   }
 });
 
@@ -59,7 +75,11 @@ test("a thumbnail has the colours of the matrix", () => {
       const { data, largest } = encoder.field(layer, head, "weights");
       const limit = weightLimit(largest, encoder.seen(layer, head));
       const drawn = new Uint32Array(thumbnail.data.buffer);
-      assert.deepEqual([...drawn], [...data].map((weight) => entry(weight || 0, limit, false)), `${name} ${number}`);
+      assert.deepEqual(
+        [...drawn],
+        [...data].map((weight) => entry(weight || 0, limit, false)),
+        `${name} ${number}`,
+      );
     });
   }
 });
@@ -71,7 +91,9 @@ test("a scale of zeros has one colour", () => {
 
 /** Luminance of (r, g, b) from 0 to 255, as WCAG 2.2 defines it. */
 const luminance = (parts) => {
-  const [r, g, b] = parts.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  const [r, g, b] = parts.map((part) =>
+    part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
+  );
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 };
 

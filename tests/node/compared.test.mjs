@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expected, filled, payload, texts, THEME, VIEWS } from "./setup.mjs";
+import { expected, filled, payload, THEME, texts, VIEWS } from "./setup.mjs";
 
 const { cellText, effectOfHead, signedText } = await import(`${VIEWS}/captions.js`);
 const { default: arrive, lastEffects } = await import(`${VIEWS}/effects.js`);
@@ -13,8 +13,16 @@ const { Selection } = await import(`${VIEWS}/selection.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
 
 const RAMPS = {
-  sequential: ramp([[0, "#000000"], [0.5, "#ff0000"], [1, "#ffff00"]]),
-  diverging: ramp([[0, "#00ff00"], [0.5, "#808080"], [1, "#0000ff"]]),
+  sequential: ramp([
+    [0, "#000000"],
+    [0.5, "#ff0000"],
+    [1, "#ffff00"],
+  ]),
+  diverging: ramp([
+    [0, "#00ff00"],
+    [0.5, "#808080"],
+    [1, "#0000ff"],
+  ]),
 };
 const VALUES = ["before", "weights", "change"];
 const { places, fields } = expected.compared;
@@ -22,10 +30,12 @@ const { attentions, words } = parse(payload("compared"));
 const [REMOVED, REPLACED, ADDED] = [2, 4, 7]; // rows and columns of the aligned tokens
 
 const nullable = (numbers) => [...numbers].map((number) => (Number.isNaN(number) ? null : number));
-const headOf = (value, start = { layer: 1, head: 2 }) => sceneOf(new Selection(attentions, start), words, { ramps: RAMPS }, 600, value);
+const headOf = (value, start = { layer: 1, head: 2 }) =>
+  sceneOf(new Selection(attentions, start), words, { ramps: RAMPS }, 600, value);
 
 /** Whether each side, A and B, has both tokens of a cell. */
-const has = (row, column) => [0, 1].map((side) => places[row][side] !== null && places[column][side] !== null);
+const has = (row, column) =>
+  [0, 1].map((side) => places[row][side] !== null && places[column][side] !== null);
 
 test("the aligned tokens of both texts are the labels of rows and columns", () => {
   const labels = ["t0", "t1", "t2", "t3", "t4 → x", "t5", "t6", "new"];
@@ -48,7 +58,8 @@ for (const value of VALUES) {
 }
 
 test("a row that only one text has changes by nothing, a key that only one has by its whole weight", () => {
-  const read = (value, row, column) => attentions.encoder.field(1, 2, value).data[row * places.length + column];
+  const read = (value, row, column) =>
+    attentions.encoder.field(1, 2, value).data[row * places.length + column];
   for (let other = 0; other < places.length; other++) {
     for (const row of [REMOVED, ADDED]) assert.ok(Number.isNaN(read("change", row, other)));
   }
@@ -64,7 +75,8 @@ test("a row that only one text has changes by nothing, a key that only one has b
 
 test("the tooltip of a cell has both weights and the change, and a dash for what is not there", () => {
   const selection = new Selection(attentions, { layer: 1, head: 2 });
-  const percent = (value, row, column) => 100 * attentions.encoder.field(1, 2, value).data[row * places.length + column];
+  const percent = (value, row, column) =>
+    100 * attentions.encoder.field(1, 2, value).data[row * places.length + column];
   const signs = new Set();
   for (const column of [0, 1, 3]) {
     const [before, after, change] = VALUES.map((value) => percent(value, REPLACED, column));
@@ -84,7 +96,9 @@ test("both sides of every head have one scale, up to the largest weight of both 
   for (let number = 0; number < 6; number++) {
     const start = { layer: Math.floor(number / 3), head: number % 3 };
     const [one, other, change] = VALUES.map((value) => headOf(value, start).scale);
-    const largest = ["before", "weights"].map((value) => attentions.encoder.field(start.layer, start.head, value).largest);
+    const largest = ["before", "weights"].map(
+      (value) => attentions.encoder.field(start.layer, start.head, value).largest,
+    );
     assert.equal(one.limit, other.limit);
     assert.ok(one.limit >= Math.max(...largest));
     assert.deepEqual([one.ticks, one.ramp, one.signed], [other.ticks, RAMPS.sequential, false]);
@@ -112,7 +126,13 @@ test("cells of tokens that a side lacks are hatched, in the difference those tha
 
 test("two runs are shown side by side, or all heads: the views of a single run give way", () => {
   const { attentions: single } = parse(payload("masked"));
-  for (const [view, shown] of [["all", "all"], ["grid", "grid"], ["matrix", "all"], ["lines", "all"], ["steps", "all"]]) {
+  for (const [view, shown] of [
+    ["all", "all"],
+    ["grid", "grid"],
+    ["matrix", "all"],
+    ["lines", "all"],
+    ["steps", "all"],
+  ]) {
     const selection = new Selection(single, { view });
     assert.equal(selection.state.view, view);
     selection.update(attentions);
@@ -124,7 +144,11 @@ test("two runs are shown side by side, or all heads: the views of a single run g
 test("the first change that leaves the selected head as it was opens the head that moved most", () => {
   const { attentions: single } = parse(payload("masked"));
   const moved = (shares) => ({ encoder: { ...attentions.encoder, figures: { moved: shares } } });
-  const [still, later, other] = [[0, 0, 0, 0, 0, 0], [0, 0.0004, 0, 0.1, 0.3, null], [0.5, 0, 0, 0, 0, 0]].map(moved);
+  const [still, later, other] = [
+    [0, 0, 0, 0, 0, 0],
+    [0, 0.0004, 0, 0.1, 0.3, null],
+    [0.5, 0, 0, 0, 0, 0],
+  ].map(moved);
   const at = ({ state }) => [state.layer, state.head];
   const selection = new Selection(single, { layer: 0, head: 1 });
   selection.update(still);
@@ -151,35 +175,63 @@ test("effects of two runs and their difference are aligned, on one scale, packed
       const value = selection.value(matrix);
       expected.compared.effects[name].forEach((heads, layer) =>
         heads.forEach((rows, head) => {
-          assert.deepEqual(nullable(encoder.field(layer, head, value).data), rows.flat(), `${value}, layer ${layer}, head ${head}`);
+          assert.deepEqual(
+            nullable(encoder.field(layer, head, value).data),
+            rows.flat(),
+            `${value}, layer ${layer}, head ${head}`,
+          );
         }),
       );
-      const { scale, numbers } = sceneOf(selection, words, { ramps: { ...RAMPS, effects: RAMPS.diverging } }, 600, value);
+      const { scale, numbers } = sceneOf(
+        selection,
+        words,
+        { ramps: { ...RAMPS, effects: RAMPS.diverging } },
+        600,
+        value,
+      );
       assert.ok(scale.signed && numbers);
       return scale.limit;
     });
     const { effects } = expected.compared;
     const sizes = Object.keys(shown).flatMap((name) => effects[name][1][2].flat().map(Math.abs));
     assert.deepEqual(limits, Array(3).fill(Math.max(...sizes)));
-    const text = cellText(selection, { ...words, compared_cell: "{before} {after} {change}", values: { effects: "effect" } }, 0, 1);
+    const text = cellText(
+      selection,
+      { ...words, compared_cell: "{before} {after} {change}", values: { effects: "effect" } },
+      0,
+      1,
+    );
     const read = (name) => effects[name][1][2][0][1];
     const said = (number) => (number === null ? "–" : Math.abs(number) < 0.0005 ? "0" : signedText(number));
-    assert.equal(text, `${["before", "weights", "change"].map((name) => said(read(name))).join(" ")} · effect`);
+    assert.equal(
+      text,
+      `${["before", "weights", "change"].map((name) => said(read(name))).join(" ")} · effect`,
+    );
   }
   assert.ok(found.headsBefore.length === 6 && found.heads.length === 6);
 });
 
 test("heads of two runs are said to be measured where both are, and then the measured numbers stand there", () => {
   const { attentions: compared } = parse(payload("compared"));
-  const said = { compared_effects: "estimated {before} {after}", compared_measured: "measured {before} {after}" };
-  for (const [name, word] of [["both", "estimated"], ["both-measured", "measured"]]) {
+  const said = {
+    compared_effects: "estimated {before} {after}",
+    compared_measured: "measured {before} {after}",
+  };
+  for (const [name, word] of [
+    ["both", "estimated"],
+    ["both-measured", "measured"],
+  ]) {
     arrive({ data: payload(name) });
     const { encoder: found } = lastEffects().kinds;
     compared.encoder.receive(found);
     const selection = new Selection({ encoder: compared.encoder }, { layer: 1, head: 2 });
     const [before, after] = [found.headsBefore[5], found.heads[5]].map(signedText);
     assert.equal(effectOfHead(selection, { ...words, ...said }), `${word} ${before} ${after}`);
-    if (word === "measured") assert.deepEqual([found.headsBefore, found.heads], expected.compared.measured.map((heads) => heads.flat()));
+    if (word === "measured")
+      assert.deepEqual(
+        [found.headsBefore, found.heads],
+        expected.compared.measured.map((heads) => heads.flat()),
+      );
   }
 });
 
@@ -201,13 +253,26 @@ for (const value of VALUES) {
         colours.push(css(scene.scale.ramp[entry(number, scene.scale.limit, scene.scale.signed)]));
       }
     }
-    assert.deepEqual(filled(pen).slice(0, -128).map(({ fill }) => fill), colours); // the rest is the scale
+    assert.deepEqual(
+      filled(pen)
+        .slice(0, -128)
+        .map(({ fill }) => fill),
+      colours,
+    ); // the rest is the scale
     if (value === "change") return;
     const shares = [...scene.values].filter((share, cell) => {
       return share >= 0.045 && !scene.hatched(Math.floor(cell / places.length), cell % places.length);
     });
     const percents = shares.map((share) => String(Math.round(100 * share)));
-    assert.notDeepEqual(percents, shares.map((share) => String(Math.floor(100 * share))));
-    assert.deepEqual(texts(pen).filter((text) => /^[1-9]\d*$/.test(text)).sort(), percents.sort());
+    assert.notDeepEqual(
+      percents,
+      shares.map((share) => String(Math.floor(100 * share))),
+    );
+    assert.deepEqual(
+      texts(pen)
+        .filter((text) => /^[1-9]\d*$/.test(text))
+        .sort(),
+      percents.sort(),
+    );
   });
 }

@@ -1,15 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { elements, randoms, texts, THEME, VIEWS } from "./setup.mjs";
+import { elements, randoms, THEME, texts, VIEWS } from "./setup.mjs";
 
 const { curves, ticks, valuesNear } = await import(`${VIEWS}/curves.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
 
 const STEPS = [1, 50, 100];
-const heads = [0, 1, 2].map((head) => ({ name: `Head ${head + 1}`, steps: STEPS, values: [head, 1, 2], colour: `#10000${head}` }));
+const heads = [0, 1, 2].map((head) => ({
+  name: `Head ${head + 1}`,
+  steps: STEPS,
+  values: [head, 1, 2],
+  colour: `#10000${head}`,
+}));
 const PICTURES = [
   { title: "entropy", lines: heads },
-  { title: "accuracy", lines: [{ name: "accuracy", steps: [50, 100], values: [null, 0.9], colour: "#100009", dots: true }] },
+  {
+    title: "accuracy",
+    lines: [{ name: "accuracy", steps: [50, 100], values: [null, 0.9], colour: "#100009", dots: true }],
+  },
 ];
 
 test("ticks are round, from zero, about four and never beyond the largest value", () => {
@@ -43,9 +51,15 @@ test("the pictures are side by side, and a press goes to the step under the poin
   });
   const pen = new SvgContext(800, view.height(800), "#fff");
   view.draw(pen, 800, view.height(800), 1);
-  assert.deepEqual(texts(pen).filter((text) => PICTURES.some(({ title }) => title === text)), ["entropy", "accuracy"]);
+  assert.deepEqual(
+    texts(pen).filter((text) => PICTURES.some(({ title }) => title === text)),
+    ["entropy", "accuracy"],
+  );
   const strokes = elements(pen, "path").map(({ stroke }) => stroke);
-  assert.deepEqual(strokes.filter((stroke) => stroke.startsWith("#1")), ["#100000", "#100001", "#100002", "#100009"]);
+  assert.deepEqual(
+    strokes.filter((stroke) => stroke.startsWith("#1")),
+    ["#100000", "#100001", "#100002", "#100009"],
+  );
   assert.equal(strokes.filter((stroke) => stroke === THEME.soft).length, 2); // the current step in both
   const { x } = elements(pen, "text").find(({ textContent }) => textContent === "accuracy");
   view.press(Number(x));

@@ -15,7 +15,17 @@ test("a text runs as most of its words do, and words of another script run as th
   assert.deepEqual(read("the film was good ."), ["ltr", ["ltr", "the film was good ."]]);
   assert.deepEqual(read("这 部 电影 !"), ["ltr", ["ltr", "这 部 电影 !"]]);
   assert.deepEqual(read("كان الفيلم جميلا ."), ["rtl", ["rtl", "كان الفيلم جميلا ."]]);
-  assert.deepEqual(read("هذا فيلم جميل Star Wars 4 !"), ["rtl", ["rtl", "هذا فيلم جميل"], ["ltr", "Star Wars 4"], ["rtl", "!"]]);
-  assert.deepEqual(read("they say שלום עולם , often"), ["ltr", ["ltr", "they say"], ["rtl", "שלום עולם"], ["ltr", ", often"]]);
+  assert.deepEqual(read("هذا فيلم جميل Star Wars 4 !"), [
+    "rtl",
+    ["rtl", "هذا فيلم جميل"],
+    ["ltr", "Star Wars 4"],
+    ["rtl", "!"],
+  ]);
+  assert.deepEqual(read("they say שלום עולם , often"), [
+    "ltr",
+    ["ltr", "they say"],
+    ["rtl", "שלום עולם"],
+    ["ltr", ", often"],
+  ]);
   assert.deepEqual(read("1 2 3"), ["ltr", ["ltr", "1 2 3"]]);
 });

@@ -71,7 +71,9 @@ test("the strongest head is that of all kinds of attention whose effect is furth
   const { attentions } = parse(payload("writing"));
   assert.equal(new Selection(attentions, {}).strongest(), null);
   const all = Object.entries(packed()).flatMap(([kind, { heads: count }]) =>
-    heads[kind].flat().map((effect, number) => [Math.abs(effect), kind, Math.floor(number / count), number % count]),
+    heads[kind]
+      .flat()
+      .map((effect, number) => [Math.abs(effect), kind, Math.floor(number / count), number % count]),
   );
   const [, kind, layer, head] = all.sort(([one], [other]) => other - one)[0];
   assert.deepEqual(new Selection(packed(), {}).strongest(), { kind, layer, head });
@@ -82,13 +84,21 @@ test("the strongest head is that of all kinds of attention whose effect is furth
 });
 
 test("lines follow the effects, and know which speak against the answer", () => {
-  const selection = new Selection(packed(), { kind: "cross", layer: 1, head: 2, value: "effects", threshold: 0.5 });
+  const selection = new Selection(packed(), {
+    kind: "cross",
+    layer: 1,
+    head: 2,
+    value: "effects",
+    threshold: 0.5,
+  });
   const given = cells.cross[1][2];
   const largest = Math.max(...given.flat().map(Math.abs));
   const lines = [];
   eachEdge(selection, 2, (query, key, share, isNegative) => lines.push([query, key, share, isNegative]));
   const wanted = given.flatMap((row, query) =>
-    row.map((effect, key) => [query, key, Math.abs(effect) / largest, effect < 0]).filter(([, , share]) => share >= 0.5),
+    row
+      .map((effect, key) => [query, key, Math.abs(effect) / largest, effect < 0])
+      .filter(([, , share]) => share >= 0.5),
   );
   assert.ok(wanted.length > 0);
   assert.deepEqual(lines, wanted);
@@ -98,7 +108,10 @@ test("a cell and a head say their effect, estimated or measured", () => {
   const attentions = packed();
   const selection = new Selection(attentions, { kind: "cross", layer: 1, head: 2 });
   const { data } = attentions.cross.field(1, 2, "effects");
-  assert.match(cellText(selection, words, 0, 1), new RegExp(`weight [^ ]+, effect ${String(data[1].toPrecision(2)).replace(".", "\\.")}$`));
+  assert.match(
+    cellText(selection, words, 0, 1),
+    new RegExp(`weight [^ ]+, effect ${String(data[1].toPrecision(2)).replace(".", "\\.")}$`),
+  );
   assert.equal(effectOfHead(selection, words), `${signedText(heads.cross[1][2])} estimated`);
   attentions.cross.receive({ ...attentions.cross.effects(), isMeasured: true });
   assert.equal(effectOfHead(selection, words), `${signedText(heads.cross[1][2])} measured`);

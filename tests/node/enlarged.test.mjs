@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { elements, payload, Ruler, texts, THEME, VIEWS } from "./setup.mjs";
+import { elements, payload, Ruler, THEME, texts, VIEWS } from "./setup.mjs";
 
 const { ramp } = await import(`${VIEWS}/colour.js`);
 const { enlarged, onCanvas, PROJECTED } = await import(`${VIEWS}/enlarged.js`);
@@ -13,8 +13,15 @@ const { Selection } = await import(`${VIEWS}/selection.js`);
 const { steps } = await import(`${VIEWS}/steps.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
 
-const TABLE = ramp([[0, "#ffffff"], [1, "#000000"]]);
-const LOOK = { theme: THEME, ramps: { sequential: TABLE, diverging: TABLE }, heads: ["#100000", "#200000", "#300000"] };
+const TABLE = ramp([
+  [0, "#ffffff"],
+  [1, "#000000"],
+]);
+const LOOK = {
+  theme: THEME,
+  ramps: { sequential: TABLE, diverging: TABLE },
+  heads: ["#100000", "#200000", "#300000"],
+};
 const [WIDTH, TALL, LEAST] = [1000, 700, 18];
 
 /** Return the views of a payload on a canvas, and what was pointed at. */
@@ -26,11 +33,22 @@ function shown(name, projected, start = {}) {
   const scene = sceneOf(selection, words, LOOK, TALL / factor);
   const host = {
     ...{ selection, words: () => words, look: () => LOOK, theme: () => THEME, scene: () => scene },
-    ...{ tall: () => TALL / factor, aligned: () => undefined, counted() {}, hover() {}, pin() {}, point() {}, redraw() {} },
+    ...{
+      tall: () => TALL / factor,
+      aligned: () => undefined,
+      counted() {},
+      hover() {},
+      pin() {},
+      point() {},
+      redraw() {},
+    },
     highlighted: () => ({ row: null, column: null }),
     highlight: (cell, place) => pointed.push([cell, place]),
   };
-  const made = Object.entries({ matrix, lines, grid, steps }).map(([kind, of]) => [kind, enlarged(of(host), () => factor)]);
+  const made = Object.entries({ matrix, lines, grid, steps }).map(([kind, of]) => [
+    kind,
+    enlarged(of(host), () => factor),
+  ]);
   return { views: Object.fromEntries(made), pointed, factor };
 }
 
@@ -56,7 +74,8 @@ for (const name of ["masked", "writing"]) {
         const ruler = new Ruler();
         ruler.font = `${pixelsOf(text)}px`;
         const { width } = ruler.measureText(text.textContent);
-        const begin = Number(text.x) * scaleOf(text) - width * { start: 0, middle: 0.5, end: 1 }[text["text-anchor"]];
+        const begin =
+          Number(text.x) * scaleOf(text) - width * { start: 0, middle: 0.5, end: 1 }[text["text-anchor"]];
         assert.ok(begin >= -1 && begin + width <= WIDTH + 1, `${text.textContent}: ${begin}, ${width}`);
         assert.ok(Number(text.y) * scaleOf(text) <= svg.height);
       }
@@ -67,12 +86,15 @@ for (const name of ["masked", "writing"]) {
 test("usually the same texts are smaller", () => {
   const [small, large] = [false, true].map((projected) => drawn(shown("masked", projected).views.lines));
   assert.deepEqual(texts(small), texts(large));
-  elements(small, "text").forEach((text, i) => assert.ok(pixelsOf(text) < pixelsOf(elements(large, "text")[i])));
+  elements(small, "text").forEach((text, i) =>
+    assert.ok(pixelsOf(text) < pixelsOf(elements(large, "text")[i])),
+  );
 });
 
 test("on a projector the percentages in the cells are larger, and so are the lines and the opacity of weak ones", () => {
   const [small, large] = [false, true].map((projected) => shown("half", projected).views);
-  const share = (views) => pixelsOf(elements(drawn(views.matrix), "text").find(({ textContent }) => textContent === "50"));
+  const share = (views) =>
+    pixelsOf(elements(drawn(views.matrix), "text").find(({ textContent }) => textContent === "50"));
   assert.ok(share(large) > 1.2 * share(small));
   const [weak, strong] = [false, true].map((projected) => {
     const paths = elements(drawn(shown("masked", projected).views.lines), "path");
@@ -87,7 +109,10 @@ test("on a projector the percentages in the cells are larger, and so are the lin
 test("the pointer finds the cell that is drawn there, and the tooltip stands beside it", () => {
   const { views, pointed, factor } = shown("half", true);
   const [cell] = elements(drawn(views.matrix), "rect").filter(({ x, transform }) => x && transform);
-  const place = onCanvas([Number(cell.x) + Number(cell.width) / 2, Number(cell.y) + Number(cell.height) / 2], factor);
+  const place = onCanvas(
+    [Number(cell.x) + Number(cell.width) / 2, Number(cell.y) + Number(cell.height) / 2],
+    factor,
+  );
   views.matrix.point(...place);
   const [found, at] = pointed.at(-1);
   assert.deepEqual(found, { row: 0, column: 0 });

@@ -13,11 +13,17 @@ test("a measure of a head is what Python packed, and what is unknown is left out
   for (const layer of [0, 1]) {
     for (const head of [0, 1, 2]) {
       const measured = attention.measured(layer, head);
-      assert.deepEqual(measured.map(({ name }) => name), layer === 0 && head === 1 ? ["previous"] : ["previous", "even"]);
+      assert.deepEqual(
+        measured.map(({ name }) => name),
+        layer === 0 && head === 1 ? ["previous"] : ["previous", "even"],
+      );
       const [first] = measured;
       const base = 10 * layer + head;
       const numbers = [first.mean, first.spread, first.held, first.uniform, first.here];
-      assert.deepEqual(numbers, [base, base + 100, base + 200, base + 300, base + 400].map((n) => Math.fround(n / 1000)));
+      assert.deepEqual(
+        numbers,
+        [base, base + 100, base + 200, base + 300, base + 400].map((n) => Math.fround(n / 1000)),
+      );
       assert.equal(first.texts, 90);
     }
   }
@@ -37,7 +43,10 @@ test("a measure is said with what it is over many texts, under uniform attention
   );
   assert.match(measureText({ ...many, here: NaN }, words), /In this text: not shown by it\.$/);
   const here = { ...facts, texts: 0, mean: NaN, spread: NaN, held: NaN, uniform: 0.125, here: 0.58 };
-  assert.equal(measureText(here, words), "Weight on the previous token: 58% in this text. With uniform attention: 13%.");
+  assert.equal(
+    measureText(here, words),
+    "Weight on the previous token: 58% in this text. With uniform attention: 13%.",
+  );
 });
 
 test("the title says how many texts there were", () => {

@@ -14,7 +14,17 @@ const kindsOf = (kinds, layers, heads, size = {}) =>
 /** Call with every arrangement of some models in some rooms. */
 function each(check) {
   for (const kinds of [1, 2, 3]) {
-    for (const [layers, heads] of [[1, 1], [1, 2], [2, 3], [2, 4], [1, 8], [6, 8], [12, 12], [24, 16], [32, 32]]) {
+    for (const [layers, heads] of [
+      [1, 1],
+      [1, 2],
+      [2, 3],
+      [2, 4],
+      [1, 8],
+      [6, 8],
+      [12, 12],
+      [24, 16],
+      [32, 32],
+    ]) {
       for (const size of [{}, { queries: 2, keys: 40 }, { queries: 40, keys: 2 }]) {
         for (const width of [138, 278, 346]) {
           for (const height of [60, 220, 420, 800, 1400]) {
@@ -40,7 +50,10 @@ test("there is a card for each kind only if all fit, else there are tabs", () =>
   const arranged = [1400, 1000, 700, 500, 400].map((height) => arrangedIn(all, { width: 352, height }));
   const cards = arranged.map((each) => each.cards);
   assert.deepEqual([cards[0], cards.at(-1)], [true, false]);
-  assert.deepEqual(cards, [...cards].sort((a, b) => Number(b) - Number(a))); // less room never brings the cards back
+  assert.deepEqual(
+    cards,
+    [...cards].sort((a, b) => Number(b) - Number(a)),
+  ); // less room never brings the cards back
   assert.ok(arranged.every(({ side }) => side >= LARGE)); // what tabs are for
 });
 
@@ -53,7 +66,11 @@ test("thumbnails are large if that fits, and small ones fit where large ones do 
 });
 
 test("very many heads stand in few rows, in thumbnails that can still be pressed", () => {
-  for (const [layers, heads, across] of [[12, 12, 6], [24, 16, 8], [32, 32, 11]]) {
+  for (const [layers, heads, across] of [
+    [12, 12, 6],
+    [24, 16, 8],
+    [32, 32, 11],
+  ]) {
     const arranged = arrangedIn(kindsOf(1, layers, heads), { width: 352, height: 620 });
     assert.equal(arranged.across, across);
     assert.ok(arranged.side >= 24);
@@ -67,7 +84,10 @@ test("one kind of attention has no tabs, however little room there is", () => {
 test("no row of heads is wider than its room, or than there are heads", () => {
   each(({ across, cards, side }, all, { width }) => {
     assert.ok(across <= all[0].heads);
-    assert.ok(across * side + (across - 1) * GAP + (cards && all.length > 1 ? 22 : 0) <= width + 1e-9, `${across} of ${side} in ${width}`);
+    assert.ok(
+      across * side + (across - 1) * GAP + (cards && all.length > 1 ? 22 : 0) <= width + 1e-9,
+      `${across} of ${side} in ${width}`,
+    );
     assert.ok(side > 0 && side <= 84);
   });
 });
@@ -77,7 +97,11 @@ test("a role stands only under a thumbnail that is wide enough for it", () => {
 });
 
 test("more height never makes thumbnails of as many in a row smaller", () => {
-  for (const [layers, heads] of [[2, 4], [6, 8], [12, 12]]) {
+  for (const [layers, heads] of [
+    [2, 4],
+    [6, 8],
+    [12, 12],
+  ]) {
     const all = kindsOf(2, layers, heads);
     let largest = 0;
     for (let height = 100; height < 8000; height += 100) {

@@ -7,7 +7,7 @@ globalThis.HTMLElement = class {
     this.kinds = kinds;
   }
 
-  addEventListener(name, listener) {
+  addEventListener(_name, listener) {
     this.listener = listener;
   }
 
@@ -28,7 +28,15 @@ function pressed(selector, target, event = {}, isUsed = true) {
     told.push([event.key, pressedOn]);
     return isUsed;
   });
-  const given = { key: "o", target, defaultPrevented: false, ctrlKey: false, altKey: false, metaKey: false, ...event };
+  const given = {
+    key: "o",
+    target,
+    defaultPrevented: false,
+    ctrlKey: false,
+    altKey: false,
+    metaKey: false,
+    ...event,
+  };
   given.preventDefault = () => (given.defaultPrevented = true);
   view.listener(given);
   return [told, given.defaultPrevented];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { elements, payload, texts, THEME, VIEWS } from "./setup.mjs";
+import { elements, payload, THEME, texts, VIEWS } from "./setup.mjs";
 
 const { eachEdge, MOST_EDGES } = await import(`${VIEWS}/edges.js`);
 const { lines } = await import(`${VIEWS}/lines.js`);
@@ -43,12 +43,18 @@ const edgesOf = (svg) =>
 /** Count weights of heads that reach a threshold. */
 const strong = ({ selection }, heads, least, wanted = () => true) => {
   const { attention, state } = selection;
-  const weights = heads.flatMap((head) => [...attention.bits(state.layer, head)].map((bits, cell) => [HALF[bits], cell]));
-  return weights.filter(([weight, cell]) => weight >= least && wanted(Math.floor(cell / attention.keys), cell % attention.keys)).length;
+  const weights = heads.flatMap((head) =>
+    [...attention.bits(state.layer, head)].map((bits, cell) => [HALF[bits], cell]),
+  );
+  return weights.filter(
+    ([weight, cell]) => weight >= least && wanted(Math.floor(cell / attention.keys), cell % attention.keys),
+  ).length;
 };
 
 const placeOf = (svg, token, anchor) => {
-  const found = elements(svg, "text").find((text) => text.textContent === token && text["text-anchor"] === anchor);
+  const found = elements(svg, "text").find(
+    (text) => text.textContent === token && text["text-anchor"] === anchor,
+  );
   return [Number(found.x), Number(found.y)];
 };
 
@@ -61,12 +67,20 @@ test("a line joins the query and the key of its cell, of which there may be more
   eachEdge(selection, 2, (...edge) => found.push(edge.slice(0, 3)));
   const weights = [...attentions.cross.field(1, 2, "weights").data];
   const cells = weights.map((weight, cell) => [Math.floor(cell / keys), cell % keys, weight]);
-  assert.deepEqual(found, cells.filter(([, , weight]) => weight >= 0.01));
+  assert.deepEqual(
+    found,
+    cells.filter(([, , weight]) => weight >= 0.01),
+  );
 });
 
 test("there is a line for each weight of the shown heads that reaches the threshold, in the colour of its head", () => {
   const found = shown("masked");
-  for (const [heads, least] of [[[1], 0.02], [[0, 1, 2], 0.02], [[0, 2], 0.1], [[2], 1e-4]]) {
+  for (const [heads, least] of [
+    [[1], 0.02],
+    [[0, 1, 2], 0.02],
+    [[0, 2], 0.1],
+    [[2], 1e-4],
+  ]) {
     found.selection.select({ shown: new Set(heads), threshold: least });
     const drawn = found.edges();
     assert.equal(drawn.length, strong(found, heads, least));
@@ -105,7 +119,9 @@ test("in a long text only strong lines are drawn", () => {
 test("the strongest weight is written, and its line is as strong as can be however small it is", () => {
   const drawn = shown("faint").draw();
   assert.ok(texts(drawn).includes("strongest line: 0.100"));
-  const opacities = edgesOf(drawn).map(({ opacity }) => opacity).sort();
+  const opacities = edgesOf(drawn)
+    .map(({ opacity }) => opacity)
+    .sort();
   assert.ok(opacities.at(-1) > 0.85);
   assert.ok(opacities.at(-2) < 0.7);
 });
@@ -140,12 +156,21 @@ test("of weights times value norms, the threshold is a share of the largest", ()
 test("a query alone has the lines of its row, a key those of its column, a cell one for each head", () => {
   const found = shown("masked", { shown: new Set([0, 1, 2]) });
   found.selection.pin({ query: 3, key: null });
-  assert.equal(found.edges().length, strong(found, [0, 1, 2], 0.02, (query) => query === 3));
+  assert.equal(
+    found.edges().length,
+    strong(found, [0, 1, 2], 0.02, (query) => query === 3),
+  );
   assert.equal(new Set(found.edges().map(({ y }) => y)).size, 1);
   found.selection.pin({ query: null, key: 5 });
-  assert.equal(found.edges().length, strong(found, [0, 1, 2], 0.02, (_, key) => key === 5));
+  assert.equal(
+    found.edges().length,
+    strong(found, [0, 1, 2], 0.02, (_, key) => key === 5),
+  );
   found.selection.pin({ query: 2, key: 5 });
-  assert.equal(found.edges().length, strong(found, [0, 1, 2], 0.02, (query, key) => query === 2 && key === 5));
+  assert.equal(
+    found.edges().length,
+    strong(found, [0, 1, 2], 0.02, (query, key) => query === 2 && key === 5),
+  );
 });
 
 test("only lines of the chosen sentences are drawn", () => {
@@ -158,7 +183,8 @@ test("only lines of the chosen sentences are drawn", () => {
 
 test("the tokens stand in the rows of the matrix beside them, or over all the height that is left", () => {
   const { selection, draw, view } = shown("masked");
-  const middles = (svg, anchor) => selection.attention.queryTokens.map((token) => placeOf(svg, token, anchor)[1]);
+  const middles = (svg, anchor) =>
+    selection.attention.queryTokens.map((token) => placeOf(svg, token, anchor)[1]);
   const own = middles(draw(), "end");
   const steps = own.slice(1).map((y, i) => y - own[i]);
   assert.ok(steps.every((step) => Math.abs(step - steps[0]) < 0.02));
@@ -167,7 +193,10 @@ test("the tokens stand in the rows of the matrix beside them, or over all the he
   const beside = shown("masked", {}, { top: 90, down: 210 });
   const rows = selection.attention.queryTokens.map((_, i) => 90 + 30 * (i + 0.5));
   assert.deepEqual([middles(beside.draw(), "end"), middles(beside.draw(), "start")], [rows, rows]);
-  assert.deepEqual([...new Set(beside.edges().map(({ y }) => y))].sort((a, b) => a - b), rows.filter((_, i) => beside.edges().some(({ y }) => y === rows[i])));
+  assert.deepEqual(
+    [...new Set(beside.edges().map(({ y }) => y))].sort((a, b) => a - b),
+    rows.filter((_, i) => beside.edges().some(({ y }) => y === rows[i])),
+  );
 });
 
 test("as many queries as keys or not, both sides are as high as the matrix", () => {
@@ -175,9 +204,14 @@ test("as many queries as keys or not, both sides are as high as the matrix", () 
   const { queryTokens, keyTokens } = beside.selection.attention;
   const drawn = beside.draw();
   assert.notEqual(queryTokens.length, keyTokens.length);
-  for (const [tokens, anchor] of [[queryTokens, "end"], [keyTokens, "start"]]) {
+  for (const [tokens, anchor] of [
+    [queryTokens, "end"],
+    [keyTokens, "start"],
+  ]) {
     const row = 350 / tokens.length;
-    tokens.forEach((token, i) => assert.ok(Math.abs(placeOf(drawn, token, anchor)[1] - (50 + row * (i + 0.5))) < 0.02));
+    tokens.forEach((token, i) =>
+      assert.ok(Math.abs(placeOf(drawn, token, anchor)[1] - (50 + row * (i + 0.5))) < 0.02),
+    );
   }
   beside.view.press(...placeOf(drawn, queryTokens[3], "end"));
   assert.deepEqual(beside.selection.state.pinned, { query: 3, key: null });

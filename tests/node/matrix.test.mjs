@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { elements, filled, randoms, texts, THEME, VIEWS } from "./setup.mjs";
+import { elements, filled, randoms, THEME, texts, VIEWS } from "./setup.mjs";
 
 const { css, entry, ramp } = await import(`${VIEWS}/colour.js`);
 const { labelled, written } = await import(`${VIEWS}/labels.js`);
@@ -9,7 +9,11 @@ const { boxOf, paint } = await import(`${VIEWS}/paint.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
 
 const WIDTH = 600;
-const TABLE = ramp([[0, "#000000"], [0.5, "#ff0000"], [1, "#ffff00"]]);
+const TABLE = ramp([
+  [0, "#000000"],
+  [0.5, "#ff0000"],
+  [1, "#ffff00"],
+]);
 
 /** Return a matrix of random numbers on a page of its own: its view, scene and host. */
 function shown(size, changes = {}) {
@@ -17,7 +21,16 @@ function shown(size, changes = {}) {
   const labels = Array.from({ length: size }, (_, i) => `t${i}`);
   const scale = { ramp: TABLE, limit: 1, signed: false, ticks: ["0", "1"] };
   const values = Float32Array.from({ length: size * size }, random);
-  const scene = { key: "a", rows: labels, columns: labels, values, scale, fit: "bounded", pixels: 12, ...changes };
+  const scene = {
+    key: "a",
+    rows: labels,
+    columns: labels,
+    values,
+    scale,
+    fit: "bounded",
+    pixels: 12,
+    ...changes,
+  };
   const state = { cell: NOTHING, pinned: null, redrawn: 0, sent: [], applied: 0 };
   const host = {
     scene: () => scene,
@@ -41,7 +54,8 @@ function shown(size, changes = {}) {
 const press = (view, key) => view.key({ key });
 const drawnCells = (svg) => filled(svg).slice(0, -128); // the rest is the scale
 
-for (const size of [16, 81, 150]) { // rectangles, an image that becomes rectangles, an image
+for (const size of [16, 81, 150]) {
+  // rectangles, an image that becomes rectangles, an image
   test(`of ${size} tokens, zoomed in or not, the pointer finds the cell that is drawn there`, () => {
     const { view, scene, state, draw } = shown(size);
     draw();
@@ -92,7 +106,10 @@ test("beside a zoomed matrix nothing is highlighted", () => {
   const cells = drawnCells(draw());
   const right = Math.max(...cells.map(({ x, width }) => x + width));
   const bottom = Math.max(...cells.map(({ y, height }) => y + height));
-  for (const [x, y] of [[right + 4, bottom - 9], [right - 9, bottom + 4]]) {
+  for (const [x, y] of [
+    [right + 4, bottom - 9],
+    [right - 9, bottom + 4],
+  ]) {
     view.point(right - 9, bottom - 9);
     assert.notEqual(state.cell.row, null);
     view.point(x, y);
@@ -166,12 +183,19 @@ test("every nth label is written, and none that would cover the highlighted one"
 
 test("where tokens have no room, words have labels, and none covers another or the highlighted one", () => {
   const labels = [..."这家酒店服务很好"];
-  const words = [[2, 4, "酒店"], [4, 6, "服务"], [6, 8, "很好"]];
+  const words = [
+    [2, 4, "酒店"],
+    [4, 6, "服务"],
+    [6, 8, "很好"],
+  ];
   const read = (...rest) => labelled(labels, words, ...rest).map(({ text }) => text);
   assert.deepEqual(read([0, 8], 1, null, 0.9), labels);
   assert.deepEqual(read([0, 8], 2, null, 1.5), ["这", "酒店", "服务", "很好"]);
   assert.deepEqual(read([0, 8], 3, null, 3), ["这", "服务"]);
-  assert.deepEqual(read([0, 8], 2, 3, 1.5), ["店", "这", "家", "服务", "很好"].filter((text) => text !== "家"));
+  assert.deepEqual(
+    read([0, 8], 2, 3, 1.5),
+    ["店", "这", "家", "服务", "很好"].filter((text) => text !== "家"),
+  );
   const [{ index, isHighlighted }, ...others] = labelled(labels, words, [2, 6], 2, 3, 1.5);
   assert.deepEqual([index, isHighlighted, others.map(({ index }) => index)], [3, true, [4.5, 6.5]]);
 });
@@ -202,8 +226,14 @@ test("a painted box masks its cells, and frees them if all are masked", () => {
   draw();
   strokeOf(view, { row: 4, column: 2 }, { row: 2, column: 5 });
   const masked = () => [...scene.values].flatMap((value, i) => (Number.isNaN(value) ? [i] : []));
-  assert.deepEqual(masked(), [2, 3, 4].flatMap((row) => [2, 3, 4, 5].map((column) => 7 * row + column)));
-  assert.deepEqual(state.sent.map(([, box, allowed]) => [box, allowed]), [[[2, 2, 4, 5], false]]);
+  assert.deepEqual(
+    masked(),
+    [2, 3, 4].flatMap((row) => [2, 3, 4, 5].map((column) => 7 * row + column)),
+  );
+  assert.deepEqual(
+    state.sent.map(([, box, allowed]) => [box, allowed]),
+    [[[2, 2, 4, 5], false]],
+  );
   strokeOf(view, { row: 2, column: 2 }, { row: 2, column: 3 });
   assert.ok(!masked().includes(16) && masked().includes(18));
   const [[first], [second, box, allowed]] = state.sent;
@@ -221,7 +251,10 @@ test("strokes that the server has not drawn are repeated in its next matrix, and
   repeat();
   assert.deepEqual([scene.values[0], scene.values[8]], [0.5, NaN]);
   strokeOf(view, { row: 2, column: 2 }, { row: 2, column: 2 });
-  assert.deepEqual(state.sent.map(([, [row]]) => row), [1, 2]);
+  assert.deepEqual(
+    state.sent.map(([, [row]]) => row),
+    [1, 2],
+  );
 });
 
 test("a matrix that cannot be painted is pinned and zoomed as before", () => {
@@ -236,7 +269,10 @@ test("a matrix that cannot be painted is pinned and zoomed as before", () => {
 });
 
 test("a box has the same corners whichever way it is drawn", () => {
-  const [one, other] = [{ row: 4, column: 1 }, { row: 2, column: 3 }];
+  const [one, other] = [
+    { row: 4, column: 1 },
+    { row: 2, column: 3 },
+  ];
   assert.deepEqual(boxOf(one, other), [2, 1, 4, 3]);
   assert.deepEqual(boxOf(other, one), [2, 1, 4, 3]);
 });

@@ -16,7 +16,15 @@ test("every value of every head is the number that Python packed, and a masked o
       heads.forEach((rows, head) => {
         const field = attention.field(layer, head, value);
         assert.deepEqual(nullable(field.data), rows.flat(), `${value} of layer ${layer}, head ${head}`);
-        assert.equal(field.largest, Math.max(...rows.flat().filter((number) => number !== null).map(Math.abs)));
+        assert.equal(
+          field.largest,
+          Math.max(
+            ...rows
+              .flat()
+              .filter((number) => number !== null)
+              .map(Math.abs),
+          ),
+        );
         assert.equal(field.signed, value === "scores" || value === "masked");
       }),
     );
@@ -40,7 +48,10 @@ for (const [name, heads] of Object.entries({ layers: [2], each: [0, 1, 2] })) {
         rows.forEach((row, query) =>
           row.forEach((allowed, key) => {
             assert.equal(attention.allowed(layer, head, query, key), allowed);
-            assert.equal(Number.isNaN(attention.field(layer, head, "weights").data[query * 7 + key]), !allowed);
+            assert.equal(
+              Number.isNaN(attention.field(layer, head, "weights").data[query * 7 + key]),
+              !allowed,
+            );
           }),
         );
         assert.equal(attention.seen(layer, head), Math.max(...rows.map((row) => row.filter(Boolean).length)));
@@ -52,7 +63,9 @@ for (const [name, heads] of Object.entries({ layers: [2], each: [0, 1, 2] })) {
 test("a mask and the vectors are those of the trace", () => {
   const attention = parse(payload("masked")).attentions.encoder;
   expected.mask.forEach((rows, head) =>
-    rows.forEach((row, query) => row.forEach((allowed, key) => assert.equal(attention.allowed(1, head, query, key), allowed))),
+    rows.forEach((row, query) =>
+      row.forEach((allowed, key) => assert.equal(attention.allowed(1, head, query, key), allowed)),
+    ),
   );
   for (const [name, heads] of Object.entries(expected.vectors)) {
     heads.flat().forEach((vector, number) => {
@@ -69,8 +82,12 @@ test("numbers that are no weights have their signs, in the matrix as in the line
     assert.deepEqual([...field.data], rows.flat());
     assert.equal(field.signed, true);
     const [found, largest] = [[], Math.max(...rows.flat().map(Math.abs))];
-    eachEdge(selection, head, (query, key, weight, isNegative) => found.push([query, key, weight * largest * (isNegative ? -1 : 1)]));
-    const present = rows.flatMap((row, query) => row.map((number, key) => [query, key, number])).filter(([, , number]) => number);
+    eachEdge(selection, head, (query, key, weight, isNegative) =>
+      found.push([query, key, weight * largest * (isNegative ? -1 : 1)]),
+    );
+    const present = rows
+      .flatMap((row, query) => row.map((number, key) => [query, key, number]))
+      .filter(([, , number]) => number);
     assert.deepEqual(found, present);
   }
 });
@@ -112,7 +129,17 @@ test("bytes that begin anywhere in a buffer are read alike", () => {
 });
 
 test("half precision is read as IEEE 754 has it", () => {
-  const known = { 0: 0, 1: 2 ** -24, 0x03ff: 1023 * 2 ** -24, 0x0400: 2 ** -14, 0x3c00: 1, 0x3c01: 1 + 2 ** -10, 0x7bff: 65504, 0x7c00: Infinity, 0xc000: -2 };
+  const known = {
+    0: 0,
+    1: 2 ** -24,
+    0x03ff: 1023 * 2 ** -24,
+    0x0400: 2 ** -14,
+    0x3c00: 1,
+    0x3c01: 1 + 2 ** -10,
+    0x7bff: 65504,
+    0x7c00: Infinity,
+    0xc000: -2,
+  };
   for (const [bits, number] of Object.entries(known)) assert.equal(HALF[bits], number);
   assert.ok(Number.isNaN(HALF[0x7e00]));
 });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { randoms, Ruler, VIEWS } from "./setup.mjs";
+import { Ruler, randoms, VIEWS } from "./setup.mjs";
 
-const { cellAt, middleOf, nearestCell, place, strides, TILTED, visibleBox } = await import(`${VIEWS}/place.js`);
+const { cellAt, middleOf, nearestCell, place, strides, TILTED, visibleBox } = await import(
+  `${VIEWS}/place.js`
+);
 const { whole, zoomed } = await import(`${VIEWS}/zoom.js`);
 
 const TOKENS = ["好", "a", "station", "[START]", "x".repeat(60)];
@@ -10,7 +12,15 @@ const FITS = ["bounded", "square", "wide"];
 
 function sceneOf(size, token, fit, changes = {}) {
   const labels = Array.from({ length: size }, (_, i) => `${token}${i}`.slice(0, 60));
-  return { rows: labels, columns: labels, fit, pixels: size <= 16 ? 12 : 11, rowTitle: "query", columnTitle: "key", ...changes };
+  return {
+    rows: labels,
+    columns: labels,
+    fit,
+    pixels: size <= 16 ? 12 : 11,
+    rowTitle: "query",
+    columnTitle: "key",
+    ...changes,
+  };
 }
 
 /** Call with every layout of some sizes, tokens, widths and fonts. */
@@ -32,9 +42,12 @@ function eachLayout(check, { fits = FITS, sizes = [1, 5, 7, 16, 26, 41, 90, 192]
 }
 
 test("cells are square whatever the window, the tokens and the font", () => {
-  const check = (at, scene, _ruler, width) => {
+  const check = (at, _scene, _ruler, width) => {
     assert.ok(Math.abs(at.across - at.down) <= 1);
-    assert.ok(at.across >= (width < 300 ? width - 96 - 48 : Math.min(200, width - 132)), `${at.across} of ${width}`);
+    assert.ok(
+      at.across >= (width < 300 ? width - 96 - 48 : Math.min(200, width - 132)),
+      `${at.across} of ${width}`,
+    );
   };
   eachLayout(check, { fits: ["square"] });
 });
@@ -81,7 +94,8 @@ test("names give way to cells: of twenty tokens all have a label", () => {
 });
 
 test("a few long names among short ones turn none", () => {
-  const tiltOf = (columns) => place(sceneOf(columns.length, "好", "bounded", { columns, tall: 600 }), new Ruler(), 700).tilt;
+  const tiltOf = (columns) =>
+    place(sceneOf(columns.length, "好", "bounded", { columns, tall: 600 }), new Ruler(), 700).tilt;
   const text = Array(24).fill("好");
   assert.equal(tiltOf(text), 0);
   assert.equal(tiltOf(text.with(5, "[UNK]")), 0);
@@ -90,7 +104,8 @@ test("a few long names among short ones turn none", () => {
 });
 
 test("short names lie flat and long ones stand upright", () => {
-  const tilt = (token, size) => place(sceneOf(size, token, "square", { columns: Array(size).fill(token) }), new Ruler(), 332).tilt;
+  const tilt = (token, size) =>
+    place(sceneOf(size, token, "square", { columns: Array(size).fill(token) }), new Ruler(), 332).tilt;
   assert.equal(tilt("好", 18), 0);
   assert.equal(tilt("station", 3), 0);
   assert.equal(tilt("station", 16), 90);
@@ -107,7 +122,13 @@ test("the middle of a cell is in that cell, in whatever part is in view", () => 
         const point = middleOf(at, part, cell);
         const inside = cellAt(at, part, point);
         if (inside) assert.deepEqual(inside, cell);
-        else assert.ok(cell.row + 0.5 < part.row || cell.row + 0.5 >= part.row + part.rows || cell.column + 0.5 < part.column || cell.column + 0.5 >= part.column + part.columns);
+        else
+          assert.ok(
+            cell.row + 0.5 < part.row ||
+              cell.row + 0.5 >= part.row + part.rows ||
+              cell.column + 0.5 < part.column ||
+              cell.column + 0.5 >= part.column + part.columns,
+          );
       }
     },
     { sizes: [5, 26, 192] },
@@ -120,12 +141,21 @@ test("a point is in the cell whose edges are around it, and beside the cells the
   assert.deepEqual(cellAt(at, part, [50, 40]), { row: 2, column: 0 });
   assert.deepEqual(cellAt(at, part, [50 + 0.75 * 50 + 0.1, 40 + 0.5 * 20 + 0.1]), { row: 3, column: 1 });
   assert.deepEqual(cellAt(at, part, [249.9, 139.9]), { row: 7, column: 4 });
-  for (const point of [[49, 60], [250, 60], [60, 39], [60, 140]]) assert.equal(cellAt(at, part, point), null);
+  for (const point of [
+    [49, 60],
+    [250, 60],
+    [60, 39],
+    [60, 140],
+  ])
+    assert.equal(cellAt(at, part, point), null);
 });
 
 test("the nearest cell to a point beside the cells is at the edge that is in view", () => {
   const at = { left: 50, top: 40, across: 200, down: 100 };
-  assert.deepEqual(nearestCell(at, { row: 2, rows: 5, column: 1, columns: 4 }, [-9, 999]), { row: 6, column: 1 });
+  assert.deepEqual(nearestCell(at, { row: 2, rows: 5, column: 1, columns: 4 }, [-9, 999]), {
+    row: 6,
+    column: 1,
+  });
   assert.deepEqual(nearestCell(at, whole(7, 7), [999, -9]), { row: 0, column: 6 });
 });
 
@@ -137,9 +167,18 @@ test("the frame of a box is around its cells, and within the cells in view", () 
   for (let i = 0; i < 500; i++) {
     const part = zoomed(all, all, 0.2 + 0.8 * random(), [random(), random()]) ?? all;
     const [row, column] = [Math.floor(random() * 20), Math.floor(random() * 30)];
-    const box = [row, column, Math.min(19, row + Math.floor(5 * random())), Math.min(29, column + Math.floor(5 * random()))];
+    const box = [
+      row,
+      column,
+      Math.min(19, row + Math.floor(5 * random())),
+      Math.min(29, column + Math.floor(5 * random())),
+    ];
     const frame = visibleBox(at, part, box);
-    const out = box[2] + 1 <= part.row || row >= part.row + part.rows || box[3] + 1 <= part.column || column >= part.column + part.columns;
+    const out =
+      box[2] + 1 <= part.row ||
+      row >= part.row + part.rows ||
+      box[3] + 1 <= part.column ||
+      column >= part.column + part.columns;
     assert.equal(frame === null, out);
     if (!frame) continue;
     const [x, y, width, height] = frame;

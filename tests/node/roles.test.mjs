@@ -23,38 +23,72 @@ const under = ({ placed }) => placed.map(({ texts }) => texts.at(-1));
 /** An attention of 12 x 12 heads with every role in it. */
 const many = {
   ...{ layers: 12, heads: 12, queries: 5, keys: 5 },
-  roles: Array.from({ length: 144 }, (_, i) => ["previous token", "no fixed pattern", "induction", "even"][i % 4]),
+  roles: Array.from(
+    { length: 144 },
+    (_, i) => ["previous token", "no fixed pattern", "induction", "even"][i % 4],
+  ),
   shares: Array.from({ length: 144 }, (_, i) => (i % 4 === 1 ? "" : `${100 - (i >> 1)}%`)),
-  figures: { role: Array.from({ length: 144 }, (_, i) => -2 * [1, 3, 0, 2][i % 4] - i / 144), entropy: Array(144).fill(0.5) },
+  figures: {
+    role: Array.from({ length: 144 }, (_, i) => -2 * [1, 3, 0, 2][i % 4] - i / 144),
+    entropy: Array(144).fill(0.5),
+  },
 };
 
 test("heads are grouped by role, and those of a role stand from the strongest to the weakest", () => {
   assert.deepEqual(
     [...headsByUsualRole(encoder)],
-    [["itself", [4]], ["previous token", [2, 5, 0]], ["uniform", [3]], ["no fixed pattern", [1]]],
+    [
+      ["itself", [4]],
+      ["previous token", [2, 5, 0]],
+      ["uniform", [3]],
+      ["no fixed pattern", [1]],
+    ],
   );
-  assert.deepEqual([...headsByUsualRole(decoder)].map(([role, numbers]) => [role, numbers.length]), [
-    ["previous token", 1],
-    ["focused", 1],
-    ["no fixed pattern", 7],
-  ]);
+  assert.deepEqual(
+    [...headsByUsualRole(decoder)].map(([role, numbers]) => [role, numbers.length]),
+    [
+      ["previous token", 1],
+      ["focused", 1],
+      ["no fixed pattern", 7],
+    ],
+  );
   const groups = headsByUsualRole(many);
   assert.deepEqual([...groups.keys()], ["induction", "previous token", "even", "no fixed pattern"]);
   for (const [role, numbers] of groups) {
-    assert.deepEqual(numbers, many.roles.flatMap((each, number) => (each === role ? [number] : [])));
+    assert.deepEqual(
+      numbers,
+      many.roles.flatMap((each, number) => (each === role ? [number] : [])),
+    );
   }
 });
 
 test("without a head that is known to have a usual role there is nothing to choose from", () => {
   assert.equal(headsByUsualRole(cross).size, 0);
   assert.equal(headsByUsualRole(unknown).size, 0);
-  assert.deepEqual([...headsByRole(unknown)], [["previous", [4, 0]], ["even", [5, 3, 1]], ["mixed", [2]]]);
+  assert.deepEqual(
+    [...headsByRole(unknown)],
+    [
+      ["previous", [4, 0]],
+      ["even", [5, 3, 1]],
+      ["mixed", [2]],
+    ],
+  );
 });
 
 test("a usual role has its share, a role in one text has none", () => {
   const shown = encoder.roles.map((_, number) => roleText(encoder, number));
-  assert.deepEqual(shown, ["previous token · 41%", "", "previous token · 100%", "uniform · 95%", "itself · 62%", "previous token · 54%"]);
-  assert.deepEqual([0, 1].map((number) => figureText(encoder, "role", number)), ["41%", ""]);
+  assert.deepEqual(shown, [
+    "previous token · 41%",
+    "",
+    "previous token · 100%",
+    "uniform · 95%",
+    "itself · 62%",
+    "previous token · 54%",
+  ]);
+  assert.deepEqual(
+    [0, 1].map((number) => figureText(encoder, "role", number)),
+    ["41%", ""],
+  );
   assert.deepEqual([roleText(unknown, 0), figureText(unknown, "role", 0)], ["", ""]);
 });
 
@@ -80,12 +114,24 @@ test("the role that is pointed at is lit, else the one that is kept, as long as 
 });
 
 test("a role is written as far as there is room: with its share, its name, its beginning, or not at all", () => {
-  assert.deepEqual(under(laid(encoder, 1000)), encoder.roles.map((_, number) => roleText(encoder, number)));
-  assert.deepEqual(under(laid(encoder, 22 + 3 * 100)).slice(0, 4), ["previous token", "", "previous token", "uniform"]);
+  assert.deepEqual(
+    under(laid(encoder, 1000)),
+    encoder.roles.map((_, number) => roleText(encoder, number)),
+  );
+  assert.deepEqual(under(laid(encoder, 22 + 3 * 100)).slice(0, 4), [
+    "previous token",
+    "",
+    "previous token",
+    "uniform",
+  ]);
   assert.deepEqual(under(laid(encoder, 22 + 3 * 60)).slice(0, 4), ["previous…", "", "previous…", "uniform"]);
   const apart = [1000, 22 + 3 * 110, 22 + 3 * 60].map((width) => laid(encoder, width).across);
   assert.deepEqual(apart, [6 + 140, 110, 60]); // no further than the largest thumbnails
-  for (const { texts } of [...laid(encoder, 22 + 3 * 53).placed, ...laid(cross, 1000).placed, ...laid(unknown, 1000).placed]) {
+  for (const { texts } of [
+    ...laid(encoder, 22 + 3 * 53).placed,
+    ...laid(cross, 1000).placed,
+    ...laid(unknown, 1000).placed,
+  ]) {
     assert.deepEqual(texts, []);
   }
 });
@@ -111,9 +157,18 @@ test("no text of a head reaches into the next one or out of the view, however wi
 
 test("sorted by role, the heads of each stand under its name, in rows of their own", () => {
   const { placed, headings, height } = laid(encoder, 300, "role");
-  assert.deepEqual(headings.map(({ text }) => text), ["itself 1", "previous token 3", "uniform 1", "no fixed pattern 1"]);
-  assert.deepEqual(placed.map(({ number }) => number), [4, 2, 5, 0, 3, 1]);
-  assert.deepEqual(placed.map(({ texts }) => texts.join(" ")), ["L2 H2 62%", "L1 H3 100%", "L2 H3 54%", "L1 H1 41%", "L2 H1 95%", "L1 H2 "]);
+  assert.deepEqual(
+    headings.map(({ text }) => text),
+    ["itself 1", "previous token 3", "uniform 1", "no fixed pattern 1"],
+  );
+  assert.deepEqual(
+    placed.map(({ number }) => number),
+    [4, 2, 5, 0, 3, 1],
+  );
+  assert.deepEqual(
+    placed.map(({ texts }) => texts.join(" ")),
+    ["L2 H2 62%", "L1 H3 100%", "L2 H3 54%", "L1 H1 41%", "L2 H1 95%", "L1 H2 "],
+  );
   const sections = [...headings.slice(1).map(({ y }) => y), height];
   const sectionOf = ({ corner: [, y] }) => sections.findIndex((end) => y < end);
   assert.deepEqual(placed.map(sectionOf), [0, 1, 1, 1, 2, 3]);
@@ -121,12 +176,26 @@ test("sorted by role, the heads of each stand under its name, in rows of their o
 
 test("arrows lead to the next head in the order, and to the nearest one in the next row", () => {
   const layout = laid(encoder, 300, "role"); // 4 | 2 5 0 | 3 | 1
-  const steps = { ArrowRight: [1, 2, 3, 4, 5], ArrowDown: [1, 4, 4, 4, 5], ArrowLeft: [undefined, 0, 1, 2, 3] };
+  const steps = {
+    ArrowRight: [1, 2, 3, 4, 5],
+    ArrowDown: [1, 4, 4, 4, 5],
+    ArrowLeft: [undefined, 0, 1, 2, 3],
+  };
   for (const [key, places] of Object.entries(steps)) {
-    assert.deepEqual(places.map((_, place) => neighbour(layout, place, key)), places, key);
+    assert.deepEqual(
+      places.map((_, place) => neighbour(layout, place, key)),
+      places,
+      key,
+    );
   }
-  assert.deepEqual([0, 3, 4].map((place) => neighbour(layout, place, "ArrowUp")), [undefined, 0, 1]);
-  assert.deepEqual(["ArrowRight", "ArrowDown"].map((key) => neighbour(layout, 5, key)), [undefined, undefined]);
+  assert.deepEqual(
+    [0, 3, 4].map((place) => neighbour(layout, place, "ArrowUp")),
+    [undefined, 0, 1],
+  );
+  assert.deepEqual(
+    ["ArrowRight", "ArrowDown"].map((key) => neighbour(layout, 5, key)),
+    [undefined, undefined],
+  );
   const rows = laid(many, 1000);
   assert.deepEqual([neighbour(rows, 13, "ArrowUp"), neighbour(rows, 13, "ArrowDown")], [1, 25]);
 });

@@ -14,7 +14,11 @@ test("the distribution is the one that Python computes", () => {
 });
 
 test("what is drawn has the share of its token, and nothing that is cut is drawn", () => {
-  const shares = distribution(Float32Array.from([0.4, 0.3, 0.2, 0.1], Math.log), { temperature: 1, topK: 3, topP: 1 });
+  const shares = distribution(Float32Array.from([0.4, 0.3, 0.2, 0.1], Math.log), {
+    temperature: 1,
+    topK: 3,
+    topP: 1,
+  });
   const counts = [0, 0, 0, 0];
   for (let i = 0; i < 9000; i++) counts[drawn(shares, (i + 0.5) / 9000)] += 1;
   assert.deepEqual(counts, [4000, 3000, 2000, 0]);

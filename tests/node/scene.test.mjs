@@ -9,17 +9,28 @@ const { Selection } = await import(`${VIEWS}/selection.js`);
 
 const { attentions, words } = parse(payload("masked"));
 const RAMPS = { sequential: new Uint32Array(256), diverging: new Uint32Array(256) };
-const headOf = (changes) => sceneOf(new Selection(attentions, { layer: 1, head: 1, ...changes }), words, { ramps: RAMPS }, 600);
+const headOf = (changes) =>
+  sceneOf(new Selection(attentions, { layer: 1, head: 1, ...changes }), words, { ramps: RAMPS }, 600);
 
-for (const [name, ends] of [["even", 3 / 64], ["half", 1], ["long", null], ["masked", null]]) {
+for (const [name, ends] of [
+  ["even", 3 / 64],
+  ["half", 1],
+  ["long", null],
+  ["masked", null],
+]) {
   test(`the scale of the weights of "${name}" ends at the largest or at three times an even share, and says where`, () => {
     const selection = new Selection(parse(payload(name)).attentions, {});
     const { limit, ticks } = sceneOf(selection, words, { ramps: RAMPS }).scale;
     const { data, largest } = selection.attention.field(0, 0, "weights");
-    const keys = Math.max(...selection.attention.queryTokens.map((_, query) => seenBy(selection.attention, query, data)));
+    const keys = Math.max(
+      ...selection.attention.queryTokens.map((_, query) => seenBy(selection.attention, query, data)),
+    );
     assert.equal(limit, ends ?? Math.max(largest, 3 / keys));
     assert.deepEqual(ticks, ["0", `${limit.toPrecision(3)} weight`]);
-    assert.equal(sceneOf(new Selection(selection.attentions, { scale: "one" }), words, { ramps: RAMPS }).scale.limit, 1);
+    assert.equal(
+      sceneOf(new Selection(selection.attentions, { scale: "one" }), words, { ramps: RAMPS }).scale.limit,
+      1,
+    );
   });
 }
 
@@ -34,13 +45,20 @@ const parsed = (csv) =>
     .replace("\ufeff", "")
     .trim()
     .split("\r\n")
-    .map((line) => [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(([, quoted, bare]) => quoted?.replaceAll('""', '"') ?? bare));
+    .map((line) =>
+      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^",]*))/g)].map(
+        ([, quoted, bare]) => quoted?.replaceAll('""', '"') ?? bare,
+      ),
+    );
 
 for (const value of ["weights", "scores", "masked", "norms"]) {
   test(`the CSV of ${value}, read back, is what the trace holds`, () => {
     const [header, ...rows] = parsed(csvOf(headOf({ value }), 4));
     assert.deepEqual(header, ["", ...expected.tokens]);
-    assert.deepEqual(rows.map(([name]) => name), expected.tokens);
+    assert.deepEqual(
+      rows.map(([name]) => name),
+      expected.tokens,
+    );
     expected.fields[value][1][1].forEach((numbers, row) =>
       numbers.forEach((number, column) => {
         const cell = rows[row][column + 1];
@@ -56,7 +74,10 @@ test("labels with quotes, commas and formulas are read back as they were", () =>
   const scene = { rows: labels, columns: labels, values: new Float32Array(36).fill(0.5) };
   const [header, ...rows] = parsed(csvOf(scene, 4));
   assert.deepEqual(header.slice(1), labels);
-  assert.deepEqual(rows.map(([name]) => name), labels);
+  assert.deepEqual(
+    rows.map(([name]) => name),
+    labels,
+  );
 });
 
 test("a table has the three largest values of each row in their order, without gaps", () => {
@@ -66,7 +87,9 @@ test("a table has the three largest values of each row in their order, without g
   values.fill(NaN, 10, 14);
   const scene = { rows: ["a", "b", "c"], columns: ["v", "w", "x", "y", "z"], values, digits: 2 };
   for (const [row, [name, text]] of readMost(scene).entries()) {
-    const all = scene.columns.map((column, i) => [column, valueAt(scene, row, i)]).filter(([, value]) => !Number.isNaN(value));
+    const all = scene.columns
+      .map((column, i) => [column, valueAt(scene, row, i)])
+      .filter(([, value]) => !Number.isNaN(value));
     const largest = all.sort(([, a], [, b]) => b - a).slice(0, 3);
     assert.equal(name, scene.rows[row]);
     assert.equal(text, largest.map(([column, value]) => `${column} ${value.toFixed(2)}`).join(" · "));

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { payload, VIEWS } from "./setup.mjs";
 
-const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, titlesOf } = await import(`${VIEWS}/captions.js`);
+const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, titlesOf } = await import(
+  `${VIEWS}/captions.js`
+);
 const { orderOf } = await import(`${VIEWS}/order.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { NOTHING, Selection } = await import(`${VIEWS}/selection.js`);
@@ -24,8 +26,14 @@ test("an order and a pinned cell that do not exist are corrected", () => {
   const { queries, keys, figures } = sorted.attentions.encoder;
   const [order] = Object.keys(figures);
   const start = { kind: "encoder", sort: order, pinned: { query: queries - 1, key: keys - 1 } };
-  assert.deepEqual([of(sorted, start).state.sort, of(sorted, start).state.pinned], [start.sort, start.pinned]);
-  for (const pinned of [{ query: queries, key: 0 }, { query: null, key: keys }]) {
+  assert.deepEqual(
+    [of(sorted, start).state.sort, of(sorted, start).state.pinned],
+    [start.sort, start.pinned],
+  );
+  for (const pinned of [
+    { query: queries, key: 0 },
+    { query: null, key: keys },
+  ]) {
     const { state } = of(sorted, { ...start, pinned, sort: "x" });
     assert.deepEqual([state.sort, state.pinned], ["place", NOTHING]);
   }
@@ -44,7 +52,10 @@ test("another model opens on a head of its own, in the same view", () => {
   selection.update(parse(payload("opening")).attentions);
   assert.deepEqual(placeOf(selection), ["decoder", 0, 0]);
   selection.open({});
-  assert.deepEqual([...placeOf(selection), selection.state.view, ...selection.state.shown], ["cross", 2, 1, "grid", 1]);
+  assert.deepEqual(
+    [...placeOf(selection), selection.state.view, ...selection.state.shown],
+    ["cross", 2, 1, "grid", 1],
+  );
 });
 
 test("a layer that another kind of attention lacks becomes its last", () => {
@@ -79,7 +90,10 @@ test("a selected head is shown alone; another layer keeps all heads or the selec
 
 test("what is pinned is released by the same once more, and what is pointed at comes first", () => {
   const selection = of(masked);
-  const [pinned, pointed] = [{ query: 1, key: 2 }, { query: 3, key: null }];
+  const [pinned, pointed] = [
+    { query: 1, key: 2 },
+    { query: 3, key: null },
+  ];
   selection.pin(pinned);
   assert.deepEqual(selection.focus(), pinned);
   assert.equal(selection.point(pointed), true);
@@ -122,18 +136,26 @@ test("lines are chosen by the sentences of their tokens, in a text of several", 
   for (const [sentences, holds] of Object.entries(wanted)) {
     selection.select({ sentences });
     const passes = selection.passes();
-    for (let q = 0; q < 7; q++) for (let k = 0; k < 7; k++) assert.equal(passes(q, k), holds(sentence[q], sentence[k]));
+    for (let q = 0; q < 7; q++)
+      for (let k = 0; k < 7; k++) assert.equal(passes(q, k), holds(sentence[q], sentence[k]));
   }
   selection.update(masked.attentions);
   assert.equal(selection.state.sentences, "every");
-  assert.deepEqual(pairNames(["every", "within", "0-1"], masked.words), [["every", "all"], ["within", "within a sentence"], ["0-1", "1 → 2"]]);
+  assert.deepEqual(pairNames(["every", "within", "0-1"], masked.words), [
+    ["every", "all"],
+    ["within", "within a sentence"],
+    ["0-1", "1 → 2"],
+  ]);
 });
 
 test("heads are in the order of a figure, the largest first and those without one last", () => {
   const { encoder } = sorted.attentions;
   assert.deepEqual(orderOf(encoder, "place"), [0, 1, 2, 3, 4, 5]);
   assert.deepEqual(orderOf(encoder, "entropy"), [3, 5, 0, 4, 1, 2]);
-  assert.deepEqual(orderOf(encoder, "entropy").map((head) => figureText(encoder, "entropy", head)), ["0.90", "0.70", "0.50", "0.30", "0.10", "–"]);
+  assert.deepEqual(
+    orderOf(encoder, "entropy").map((head) => figureText(encoder, "entropy", head)),
+    ["0.90", "0.70", "0.50", "0.30", "0.10", "–"],
+  );
   assert.deepEqual(orderOf({ layers: 1, heads: 3, figures: { a: [-1, null, 2] } }, "a"), [2, 0, 1]);
   assert.deepEqual(orderOf(encoder, "role"), [4, 0, 5, 3, 1, 2]);
   const roles = orderOf(encoder, "role").map((head) => encoder.roles[head]);
@@ -148,7 +170,9 @@ test("each pixel of a thumbnail is the largest weight of its tokens", () => {
   const pooled = pooledOf(attention, bits, 2, 3);
   for (let row = 0; row < 2; row++) {
     for (let column = 0; column < 3; column++) {
-      const inside = [...bits].filter((_, i) => Math.floor((Math.floor(i / 7) * 2) / 5) === row && Math.floor(((i % 7) * 3) / 7) === column);
+      const inside = [...bits].filter(
+        (_, i) => Math.floor((Math.floor(i / 7) * 2) / 5) === row && Math.floor(((i % 7) * 3) / 7) === column,
+      );
       assert.equal(pooled[row * 3 + column], Math.max(...inside));
     }
   }
@@ -175,7 +199,8 @@ test("a cell is described by its tokens and its number, a masked one as masked",
     for (let key = 0; key < 7; key++) {
       const text = cellText(selection, masked.words, query, key);
       const number = attention.field(1, 2, "weights").data[query * 7 + key];
-      if (attention.allowed(1, 2, query, key)) assert.equal(text, `“t${query}” → “t${key}”: weight ${number.toPrecision(4)}`);
+      if (attention.allowed(1, 2, query, key))
+        assert.equal(text, `“t${query}” → “t${key}”: weight ${number.toPrecision(4)}`);
       else assert.equal(text, `“t${query}” may not attend to “t${key}”.`);
       selection.state.pinned = { query, key };
       assert.equal(pinnedText(selection, masked.words), ` Pinned: ${text}`);

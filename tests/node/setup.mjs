@@ -80,7 +80,13 @@ export const texts = (svg) => elements(svg, "text").map(({ textContent }) => tex
 export const filled = (svg) =>
   elements(svg, "rect")
     .filter(({ x, fill }) => x && fill !== "none")
-    .map(({ x, y, width, height, fill }) => ({ x: Number(x), y: Number(y), width: Number(width), height: Number(height), fill }));
+    .map(({ x, y, width, height, fill }) => ({
+      x: Number(x),
+      y: Number(y),
+      width: Number(width),
+      height: Number(height),
+      fill,
+    }));
 
 /** Random numbers from 0 to 1, the same in every run. */
 export function randoms(seed = 1) {

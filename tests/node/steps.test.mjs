@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expected, filled, payload, texts, THEME, VIEWS } from "./setup.mjs";
+import { expected, filled, payload, THEME, texts, VIEWS } from "./setup.mjs";
 
 const { ramp } = await import(`${VIEWS}/colour.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
@@ -9,9 +9,13 @@ const { Selection } = await import(`${VIEWS}/selection.js`);
 const { steps } = await import(`${VIEWS}/steps.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
 
-const GREY = ramp([[0, "#000000"], [1, "#ffffff"]]);
+const GREY = ramp([
+  [0, "#000000"],
+  [1, "#ffffff"],
+]);
 const LOOK = { theme: THEME, ramps: { sequential: GREY, diverging: GREY }, heads: ["#100000"] };
-const close = (one, other, tolerance = 1e-6) => assert.ok(Math.abs(one - other) <= tolerance, `${one} is not ${other}`);
+const close = (one, other, tolerance = 1e-6) =>
+  assert.ok(Math.abs(one - other) <= tolerance, `${one} is not ${other}`);
 
 /** Return the steps of one query, and a function that draws them. */
 function shown(name, query, start = {}) {
@@ -45,7 +49,9 @@ test("a recomputed row has the scores, weights and context of the trace", () => 
 test("scores with a cap are worked out with it", () => {
   const { encoder } = parse(payload("layers")).attentions;
   for (let query = 0; query < 7; query++) {
-    rowOf(encoder, 1, 1, query).cells.forEach((cell, key) => close(cell.score, expected.layers.scores[1][query][key], 1e-5));
+    rowOf(encoder, 1, 1, query).cells.forEach((cell, key) =>
+      close(cell.score, expected.layers.scores[1][query][key], 1e-5),
+    );
   }
   assert.ok(texts(shown("layers", 3, { layer: 1, head: 1 }).draw()).includes("÷ √4 → ±1.5"));
 });
@@ -73,7 +79,10 @@ test("a query that its position rotates is shown before and after", () => {
   rowOf(encoder, 0, 1, 3).unrotated.forEach((number, i) => close(number, expected.unrotated[1][3][i]));
   const [rotated, plain] = ["rotated", "masked"].map((name) => texts(shown(name, 3, { head: 1 }).draw()));
   const steps = ["· W_Q →", "query before rotation", "RoPE →", "q: query of “t3”", "k: key, rotated"];
-  assert.deepEqual(rotated.filter((text) => steps.includes(text)), steps);
+  assert.deepEqual(
+    rotated.filter((text) => steps.includes(text)),
+    steps,
+  );
   assert.ok(plain.includes("k: key") && !plain.some((text) => /RoPE|rotated/.test(text)));
 });
 
@@ -90,7 +99,11 @@ test("the numbers of a row are written, and whether they lead to the layer's own
     assert.ok(written.includes(`q: query of “t${query}”`));
     for (let key = 0; key < 7; key++) {
       assert.ok(written.includes(expected.weights[2][query][key].toFixed(3)));
-      assert.ok(written.includes(rowOf(parse(payload("masked")).attentions.encoder, 1, 2, query).cells[key].score.toFixed(3)));
+      assert.ok(
+        written.includes(
+          rowOf(parse(payload("masked")).attentions.encoder, 1, 2, query).cells[key].score.toFixed(3),
+        ),
+      );
     }
     const allowed = expected.mask[2][query].filter(Boolean).length;
     assert.equal(written.filter((text) => text === "masked").length, 7 - allowed);
@@ -109,12 +122,18 @@ test("a context that differs from the weighted sum is marked as different", () =
   assert.equal(checks(2).filter((text) => text.startsWith("✓")).length, 3);
   assert.ok(checks(2).includes("✓ x: input of the layer"));
   const wrong = checks(3).filter((text) => text.startsWith("✗"));
-  assert.deepEqual(wrong.map((text) => text.includes("1.0e-2")), [true, true]); // the sum, and the concatenation
+  assert.deepEqual(
+    wrong.map((text) => text.includes("1.0e-2")),
+    [true, true],
+  ); // the sum, and the concatenation
 });
 
 test("of a long row the smallest weights are one line, and the sums are over all", () => {
   const written = texts(shown("long", 7).draw());
-  const smallest = [...expected.long].sort((a, b) => a - b).slice(0, 30).reduce((sum, weight) => sum + weight, 0);
+  const smallest = [...expected.long]
+    .sort((a, b) => a - b)
+    .slice(0, 30)
+    .reduce((sum, weight) => sum + weight, 0);
   const [others, sum] = [written.indexOf("30 others"), written.indexOf("Σ")];
   close(Number(written[others + 2]), smallest, 1e-3);
   close(Number(written[others + 1]) / Number(written[sum + 1]), smallest, 1e-3);

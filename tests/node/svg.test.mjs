@@ -4,16 +4,25 @@ import { elements, texts, VIEWS } from "./setup.mjs";
 
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
 
-const HOSTILE = ["<img src=x onerror=z()>", "</text><script>z()</script>", '" onload="z()', "a & b &amp; &#60;", "好 ␀"];
+const HOSTILE = [
+  "<img src=x onerror=z()>",
+  "</text><script>z()</script>",
+  '" onload="z()',
+  "a & b &amp; &#60;",
+  "好 ␀",
+];
 
 /** Throw unless every element is closed in its order and every attribute is quoted. */
 function checkWellFormed(svg) {
   const open = [];
-  const rest = svg.replace(/<(\/?)(\w+)((?: [\w:-]+="[^"<&]*(?:&#\d+;[^"<&]*)*")*)(\/?)>/g, (_, closes, name, _attributes, alone) => {
-    if (closes) assert.equal(open.pop(), name);
-    else if (!alone) open.push(name);
-    return "";
-  });
+  const rest = svg.replace(
+    /<(\/?)(\w+)((?: [\w:-]+="[^"<&]*(?:&#\d+;[^"<&]*)*")*)(\/?)>/g,
+    (_, closes, name, _attributes, alone) => {
+      if (closes) assert.equal(open.pop(), name);
+      else if (!alone) open.push(name);
+      return "";
+    },
+  );
   assert.deepEqual(open, []);
   assert.doesNotMatch(rest.replace(/&#\d+;/g, ""), /[<>&"]/);
 }

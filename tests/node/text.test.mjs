@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { randoms, Ruler, VIEWS } from "./setup.mjs";
+import { Ruler, randoms, VIEWS } from "./setup.mjs";
 
 const { fill, fitted, stride, widest } = await import(`${VIEWS}/text.js`);
 const ruler = new Ruler();
@@ -8,7 +8,9 @@ const ruler = new Ruler();
 test("a fitted text is never wider than its room, and is the whole text or its longest beginning", () => {
   const random = randoms();
   for (let i = 0; i < 300; i++) {
-    const text = Array.from({ length: Math.floor(20 * random()) }, () => (random() < 0.5 ? "a" : "好")).join("");
+    const text = Array.from({ length: Math.floor(20 * random()) }, () => (random() < 0.5 ? "a" : "好")).join(
+      "",
+    );
     const room = 120 * random();
     const cut = fitted(ruler, text, room);
     assert.ok(ruler.measureText(cut).width <= room || cut === "");

@@ -108,7 +108,8 @@ export const isProjected = () => new URLSearchParams(window.location.search).get
 const counted = (number) => (number === null ? null : number + 1);
 
 /** Return a pinned cell as in the address: "5-3", "5-" for a query, "-3" for a key, "" for nothing. @param {Token} token */
-const cellName = ({ query, key }) => (query === null && key === null ? "" : [query, key].map((at) => counted(at) ?? "").join("-"));
+const cellName = ({ query, key }) =>
+  query === null && key === null ? "" : [query, key].map((at) => counted(at) ?? "").join("-");
 
 /** Return the cell of such a name. @param {string} name @returns {Token | undefined} */
 function cellOf(name) {

@@ -30,12 +30,18 @@ export default function ({ data, parentElement }) {
 
 /** @param {Header} header */
 function bars({ rows, labels, alt, projected }) {
-  const legend = SIDES.map((side) => element("span", {}, element("span", { className: `mark ${side}` }), labels[side]));
+  const legend = SIDES.map((side) =>
+    element("span", {}, element("span", { className: `mark ${side}` }), labels[side]),
+  );
   const table = element("table", { ariaLabel: alt }, element("tbody", {}));
   for (const { name, ...shares } of rows) {
     const title = SIDES.map((side) => `${labels[side]}: ${(100 * shares[side]).toFixed(2)}%`).join("\n");
     const tracks = SIDES.map((side) => track(side, shares[side]));
-    const row = element("tr", { title: `${name}\n${title}` }, element("th", { scope: "row", textContent: name }));
+    const row = element(
+      "tr",
+      { title: `${name}\n${title}` },
+      element("th", { scope: "row", textContent: name }),
+    );
     row.append(element("td", {}, ...tracks));
     table.tBodies[0].append(row);
   }

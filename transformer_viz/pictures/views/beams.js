@@ -54,7 +54,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const size = [COLUMN * columns, ROW * rows];
   const tree = element("div", { className: "nodes", role: "group", ariaLabel: labels.tree });
   Object.assign(tree.style, { width: `${size[0]}em`, height: `${size[1]}em` });
-  tree.append(edges(nodes, size), ...nodes.map((node) => buttonOf(node, labels, () => setTriggerValue("acted", { do: "take", ids: node.ids, of }))));
+  tree.append(
+    edges(nodes, size),
+    ...nodes.map((node) =>
+      buttonOf(node, labels, () => setTriggerValue("acted", { do: "take", ids: node.ids, of })),
+    ),
+  );
   const scrolled = element("div", { className: "tree" }, tree);
   root.replaceChildren(element("p", { className: "prompt", textContent: prompt }), scrolled, tableOf(data));
   scrolled.scrollLeft = left;
@@ -66,14 +71,23 @@ export default function ({ data, parentElement, setTriggerValue }) {
  * @param {() => void} press
  */
 function buttonOf({ column, row, word, share, total, score, fate, best }, labels, press) {
-  const title = fill(labels[fate], { word, percent: percent(share), total: signed(total), score: signed(score) });
+  const title = fill(labels[fate], {
+    word,
+    percent: percent(share),
+    total: signed(total),
+    score: signed(score),
+  });
   const button = element(
     "button",
     { className: `${fate}${best ? " best" : ""}`, title, onclick: press },
     element("span", { textContent: word }),
     element("small", { textContent: percent(share) }),
   );
-  Object.assign(button.style, { left: `${COLUMN * column}em`, top: `${ROW * row}em`, width: `${COLUMN - GAP}em` });
+  Object.assign(button.style, {
+    left: `${COLUMN * column}em`,
+    top: `${ROW * row}em`,
+    width: `${COLUMN - GAP}em`,
+  });
   return button;
 }
 
@@ -87,7 +101,9 @@ function edges(nodes, [width, height]) {
   const svg = document.createElementNS(SVG, "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("aria-hidden", "true");
-  const linked = nodes.filter(({ parent }) => parent >= 0).sort((one, other) => Number(one.best) - Number(other.best));
+  const linked = nodes
+    .filter(({ parent }) => parent >= 0)
+    .sort((one, other) => Number(one.best) - Number(other.best));
   for (const { parent, column, row, fate, best } of linked) {
     const path = document.createElementNS(SVG, "path");
     const [x, y, from] = [COLUMN * column, ROW * row + HALF, ROW * nodes[parent].row + HALF];
@@ -115,5 +131,10 @@ function tableOf({ texts, labels }) {
       element("td", { textContent: signed(score) }),
     );
   });
-  return element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows));
+  return element(
+    "table",
+    {},
+    element("thead", {}, element("tr", {}, ...head)),
+    element("tbody", {}, ...rows),
+  );
 }

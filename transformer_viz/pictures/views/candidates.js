@@ -49,7 +49,11 @@ export class Candidates {
     const [focused, top] = [this.focused(), this.list.scrollTop];
     const isSame = this.ranked.length === ranked.length && ranked.every((own, i) => own === this.ranked[i]);
     Object.assign(this, { labels, ranked });
-    this.head.replaceChildren(...["token", "", "probability", "sum"].map((name) => element("span", { textContent: labels[name] ?? "" })));
+    this.head.replaceChildren(
+      ...["token", "", "probability", "sum"].map((name) =>
+        element("span", { textContent: labels[name] ?? "" }),
+      ),
+    );
     this.rows = candidates.map((candidate) => this.row(candidate, candidate.rank === chosen));
     this.list.replaceChildren(...this.rows.map(({ item }) => item));
     this.list.scrollTop = isSame ? top : 0;
@@ -72,7 +76,14 @@ export class Candidates {
     const share = element("span", { className: "share" });
     const sum = element("span", { className: "sum" });
     const name = element("span", { className: "word", textContent: word });
-    const button = element("button", { className: "row" }, name, element("span", { className: "track" }, own, now), share, sum);
+    const button = element(
+      "button",
+      { className: "row" },
+      name,
+      element("span", { className: "track" }, own, now),
+      share,
+      sum,
+    );
     if (isChosen) button.setAttribute("aria-current", "true");
     button.onclick = () => this.press(rank);
     own.style.width = width(Math.exp(this.ranked[rank]));
@@ -102,8 +113,14 @@ export class Candidates {
     }
     const total = ranked.findLastIndex(Number.isFinite) + 1;
     const sentence = kept === 1 ? labels.only : kept < total ? labels.count : labels.all;
-    this.summary.textContent = fill(sentence, { count: kept.toLocaleString("en"), total: total.toLocaleString("en") });
-    this.cut.textContent = fill(this.reason(kept, settings, labels), { k: settings.topK ?? 0, p: settings.topP });
+    this.summary.textContent = fill(sentence, {
+      count: kept.toLocaleString("en"),
+      total: total.toLocaleString("en"),
+    });
+    this.cut.textContent = fill(this.reason(kept, settings, labels), {
+      k: settings.topK ?? 0,
+      p: settings.topP,
+    });
     const first = this.rows.find(({ rank }) => rank >= kept);
     if (first) this.list.insertBefore(this.cut, first.item);
     else this.cut.remove();

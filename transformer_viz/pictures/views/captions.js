@@ -59,7 +59,9 @@ export function titlesOf(selection, words, { count, of }) {
   return {
     grid: fill(words.grid_title, { layers, heads }) + role,
     before: "A",
-    matrix: attention.isCompared ? "B" : `${headTitle(attention, state)} · ${words.values[selection.value()]}`,
+    matrix: attention.isCompared
+      ? "B"
+      : `${headTitle(attention, state)} · ${words.values[selection.value()]}`,
     change: selection.value() === "effects" ? words.side_effects : words.side_change,
     lines: linesTitle(attention, state, words) + some,
     steps: "",
@@ -73,7 +75,10 @@ export function titlesOf(selection, words, { count, of }) {
  */
 function linesTitle(attention, { layer, head, shown }, words) {
   if (shown.size === 1 && shown.has(head)) return headTitle(attention, { layer, head });
-  return fill(words.lines_title, { layer: layerNumber(attention, layer), heads: numbersOf(attention, shown) });
+  return fill(words.lines_title, {
+    layer: layerNumber(attention, layer),
+    heads: numbersOf(attention, shown),
+  });
 }
 
 /**
@@ -83,7 +88,8 @@ function linesTitle(attention, { layer, head, shown }, words) {
  * @param {Set<number>} shown
  * @param {Words} words
  */
-export const linesOf = (attention, shown, words) => fill(words.lines_heads, { heads: numbersOf(attention, shown) });
+export const linesOf = (attention, shown, words) =>
+  fill(words.lines_heads, { heads: numbersOf(attention, shown) });
 
 /** @param {Attention} attention @param {Set<number>} shown */
 function numbersOf(attention, shown) {
@@ -109,7 +115,9 @@ export function cellText(selection, words, query, key) {
   const values = attention.effects()?.cells ? ["weights", "effects"] : [];
   const shown = [...new Set([selection.value(), ...values])].map((value) => {
     const number = attention.field(layer, head, value).data[query * attention.keys + key];
-    return Number.isNaN(number) ? "" : `${words.values[value]} ${number.toPrecision(value === "effects" ? 2 : 4)}`;
+    return Number.isNaN(number)
+      ? ""
+      : `${words.values[value]} ${number.toPrecision(value === "effects" ? 2 : 4)}`;
   });
   return [pair, shown.filter(Boolean).join(", ")].filter(Boolean).join(" ");
 }
@@ -142,7 +150,8 @@ export function effectOfHead({ attention, state }, words) {
  */
 export function signedText(effect) {
   const size = Math.abs(effect);
-  const digits = size >= 1 ? size.toFixed(1) : size >= 0.1 ? size.toFixed(2) : String(Number(size.toPrecision(2)));
+  const digits =
+    size >= 1 ? size.toFixed(1) : size >= 0.1 ? size.toFixed(2) : String(Number(size.toPrecision(2)));
   return `${effect < 0 ? "−" : "+"}${digits}`;
 }
 
@@ -159,12 +168,19 @@ function comparedAt(selection, words, query, key, tokens) {
   const { attention, state } = selection;
   const isEffect = selection.value() === "effects";
   const read = (/** @type {"before" | "matrix" | "change"} */ matrix) => {
-    const number = attention.field(state.layer, state.head, selection.value(matrix)).data[query * attention.keys + key];
+    const number = attention.field(state.layer, state.head, selection.value(matrix)).data[
+      query * attention.keys + key
+    ];
     if (Number.isNaN(number)) return "–";
     if (isEffect) return Math.abs(number) < LEAST_EFFECT ? "0" : signedText(number);
     return `${matrix === "change" && number > 0 ? "+" : ""}${(100 * number).toFixed(1)}%`.replace("-", "−");
   };
-  const text = fill(words.compared_cell, { ...tokens, before: read("before"), after: read("matrix"), change: read("change") });
+  const text = fill(words.compared_cell, {
+    ...tokens,
+    before: read("before"),
+    after: read("matrix"),
+    change: read("change"),
+  });
   return isEffect ? `${text} · ${words.values.effects}` : text;
 }
 
@@ -231,7 +247,13 @@ export function figuresText(attention, words, number) {
 export function pairName(pair, { every, within, between }) {
   /** @type {Record<string, string>} */
   const named = { every, within, between };
-  return named[pair] ?? pair.split("-").map((number) => Number(number) + 1).join(" → ");
+  return (
+    named[pair] ??
+    pair
+      .split("-")
+      .map((number) => Number(number) + 1)
+      .join(" → ")
+  );
 }
 
 /**

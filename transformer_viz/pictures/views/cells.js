@@ -37,7 +37,10 @@ export function drawCells(pen, drawing) {
     pen.fillRect(at.left, at.top, at.across, at.down);
   }
   const [first, last] = [Math.floor(part.row), Math.min(scene.rows.length, Math.ceil(part.row + part.rows))];
-  const [begin, end] = [Math.floor(part.column), Math.min(scene.columns.length, Math.ceil(part.column + part.columns))];
+  const [begin, end] = [
+    Math.floor(part.column),
+    Math.min(scene.columns.length, Math.ceil(part.column + part.columns)),
+  ];
   const draw = (last - first) * (end - begin) <= VECTORS ? drawEach : drawImage;
   draw(pen, drawing, { first, last, begin, end });
 }
@@ -52,7 +55,8 @@ function drawEach(pen, { scene, at, part, theme, scale }, { first, last, begin, 
   const [across, down] = [at.across / part.columns, at.down / part.rows];
   const gap = scene.lines || Math.min(across, down) >= SEPARATE ? Math.max(1, Math.round(scale)) / scale : 0;
   /** @type {(from: number, size: number, index: number, most: number) => number} */
-  const edge = (from, size, index, most) => from + Math.round(Math.max(0, Math.min(most, index * size)) * scale) / scale;
+  const edge = (from, size, index, most) =>
+    from + Math.round(Math.max(0, Math.min(most, index * size)) * scale) / scale;
   for (let row = first; row < last; row++) {
     const top = edge(at.top, down, row - part.row, at.down);
     const bottom = edge(at.top, down, row + 1 - part.row, at.down) - gap;
@@ -88,7 +92,8 @@ function hatch(pen, theme, left, top, right, bottom) {
   pen.strokeStyle = theme.line;
   pen.lineWidth = 1;
   pen.beginPath();
-  for (let sum = HATCH / 2; sum < across + down; sum += HATCH) { // the points (x, y) with x + y = sum
+  for (let sum = HATCH / 2; sum < across + down; sum += HATCH) {
+    // the points (x, y) with x + y = sum
     pen.moveTo(left + Math.max(0, sum - down), top + Math.min(sum, down));
     pen.lineTo(left + Math.min(sum, across), top + Math.max(0, sum - across));
   }
@@ -116,7 +121,17 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
   contextOf(image).putImageData(pixels, 0, 0);
   pen.imageSmoothingEnabled = false;
   const { left, top, across, down } = at;
-  pen.drawImage(image, part.column - begin, part.row - first, part.columns, part.rows, left, top, across, down);
+  pen.drawImage(
+    image,
+    part.column - begin,
+    part.row - first,
+    part.columns,
+    part.rows,
+    left,
+    top,
+    across,
+    down,
+  );
 }
 
 /**
@@ -126,19 +141,34 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
  * @param {Drawing} drawing
  */
 export function drawShares(pen, { scene, at, part, theme }) {
-  const least = scene.numbers ? LEAST_EFFECT * scene.scale.limit : scene.scale.signed ? LEAST_POINT : LEAST_SHARE;
+  const least = scene.numbers
+    ? LEAST_EFFECT * scene.scale.limit
+    : scene.scale.signed
+      ? LEAST_POINT
+      : LEAST_SHARE;
   const { ramp, limit, signed } = scene.scale;
   const [across, down] = [at.across / part.columns, at.down / part.rows];
   const size = scene.projected ? "projected" : "usual";
   if (Math.min(across, down) < ROOMY[size]) return;
   pen.textAlign = "center";
   const pixels = Math.min(LARGEST, LETTERS[size] * Math.min(across, down));
-  for (let row = Math.ceil(part.row - 0.5); row < Math.min(scene.rows.length, part.row + part.rows - 0.5); row++) {
-    for (let column = Math.ceil(part.column - 0.5); column < Math.min(scene.columns.length, part.column + part.columns - 0.5); column++) {
+  for (
+    let row = Math.ceil(part.row - 0.5);
+    row < Math.min(scene.rows.length, part.row + part.rows - 0.5);
+    row++
+  ) {
+    for (
+      let column = Math.ceil(part.column - 0.5);
+      column < Math.min(scene.columns.length, part.column + part.columns - 0.5);
+      column++
+    ) {
       const value = valueAt(scene, row, column);
       if (!(Math.abs(value) >= least)) continue;
       pen.font = `${Math.abs(value) >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
-      const [isHatched, written] = [scene.hatched?.(row, column), scene.numbers ? numberText(value) : percentText(value)];
+      const [isHatched, written] = [
+        scene.hatched?.(row, column),
+        scene.numbers ? numberText(value) : percentText(value),
+      ];
       pen.fillStyle = isHatched ? theme.text : inkOn(ramp[entry(value, limit, signed)]);
       const [x, y] = middleOf(at, part, { row, column });
       pen.fillText(signed && value > 0 && !isHatched ? `+${written}` : written, x, y + 1);
@@ -150,7 +180,11 @@ export function drawShares(pen, { scene, at, part, theme }) {
 const percentText = (share) => String(Math.round(100 * share)).replace("-", "−");
 
 /** Return a number with two digits after the point, from 1 on with one. @param {number} number */
-const numberText = (number) => number.toFixed(Math.abs(number) < 0.995 ? 2 : 1).replace(/^(-?)0\./, "$1.").replace("-", "−");
+const numberText = (number) =>
+  number
+    .toFixed(Math.abs(number) < 0.995 ? 2 : 1)
+    .replace(/^(-?)0\./, "$1.")
+    .replace("-", "−");
 
 /**
  * Draw the colour scale below the cells, as wide as they are, with its numbers.

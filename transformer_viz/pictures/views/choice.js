@@ -26,7 +26,8 @@ export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector("div");
   const mounted = MOUNTED.get(parentElement);
   if (mounted) mounted.update(data);
-  else if (root) MOUNTED.set(parentElement, new Choice(root, data, (chosen) => setStateValue("chosen", chosen)));
+  else if (root)
+    MOUNTED.set(parentElement, new Choice(root, data, (chosen) => setStateValue("chosen", chosen)));
 }
 
 class Choice {
@@ -43,7 +44,10 @@ class Choice {
     this.selection = selection;
     this.heads = new Heads({
       ...{ selection, words: () => this.payload.words, look: () => this.lookOf(this.page.theme) },
-      ...{ select: (/** @type {Partial<State>} */ choice) => this.select(choice), hover: (head) => this.hover(head) },
+      ...{
+        select: (/** @type {Partial<State>} */ choice) => this.select(choice),
+        hover: (head) => this.hover(head),
+      },
     });
     this.place = element("strong", {});
     this.says = element("span", {});
@@ -74,7 +78,12 @@ class Choice {
   /** Return a choice with what it leaves open as it is here. @param {Address} before @returns {Chosen} */
   completed({ kind, layer, head }) {
     const here = this.chosen();
-    return { model: here.model, kind: kind ?? here.kind, layer: layer ?? here.layer, head: head ?? here.head };
+    return {
+      model: here.model,
+      kind: kind ?? here.kind,
+      layer: layer ?? here.layer,
+      head: head ?? here.head,
+    };
   }
 
   /** Return whether another head is chosen here; another kind of attention may not be offered. @param {Chosen} wanted */
@@ -119,6 +128,10 @@ class Choice {
   hover(hovered) {
     if (!hovered) return this.tip.hide();
     const { attention, number, thumbnail, button } = hovered;
-    return this.tip.show(button, [button.offsetWidth, 0], aboutHead(attention, number, thumbnail, this.payload.words));
+    return this.tip.show(
+      button,
+      [button.offsetWidth, 0],
+      aboutHead(attention, number, thumbnail, this.payload.words),
+    );
   }
 }

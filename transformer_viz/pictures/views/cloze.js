@@ -30,7 +30,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     data.parts.map((part) => {
       if (typeof part === "string") return part;
       const { word, place, hidden, help } = part;
-      const button = element("button", { textContent: word, title: help, ariaPressed: `${hidden}`, disabled: !help });
+      const button = element("button", {
+        textContent: word,
+        title: help,
+        ariaPressed: `${hidden}`,
+        disabled: !help,
+      });
       button.onclick = () => setTriggerValue("pressed", { text: data.text, place });
       return button;
     }),

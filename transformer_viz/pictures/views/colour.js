@@ -16,10 +16,15 @@ export function ramp(stops) {
   });
   for (let i = 0; i < 256; i++) {
     const at = i / 255;
-    const next = Math.max(1, parsed.findIndex(({ place }) => place >= at));
+    const next = Math.max(
+      1,
+      parsed.findIndex(({ place }) => place >= at),
+    );
     const [low, high] = [parsed[next - 1], parsed[next]];
     const share = (at - low.place) / (high.place - low.place);
-    const [r, g, b] = low.channels.map((channel, c) => Math.round(channel + share * (high.channels[c] - channel)));
+    const [r, g, b] = low.channels.map((channel, c) =>
+      Math.round(channel + share * (high.channels[c] - channel)),
+    );
     table[i] = (255 << 24) | (b << 16) | (g << 8) | r;
   }
   return table;

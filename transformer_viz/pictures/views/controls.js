@@ -50,7 +50,14 @@ export class Controls {
     this.compare = element("div", { className: "compare" });
     this.asks = element("div", { className: "buttons asks" });
     this.files = menuOf("export");
-    const parts = [this.chips, this.compare, this.change.element, this.asks, this.view.element, this.files.element];
+    const parts = [
+      this.chips,
+      this.compare,
+      this.change.element,
+      this.asks,
+      this.view.element,
+      this.files.element,
+    ];
     this.top = element("div", { className: "menus" }, ...parts);
     this.bar = element("div", { className: "bar" });
     this.files.element.firstElementChild?.addEventListener("click", () => this.offerFiles());
@@ -60,11 +67,16 @@ export class Controls {
   update() {
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
     const parts = [this.view.body, this.change.body, this.compare, this.asks, this.bar];
-    const focused = active instanceof HTMLElement && parts.some((part) => part.contains(active)) ? active.dataset.key : null;
+    const focused =
+      active instanceof HTMLElement && parts.some((part) => part.contains(active))
+        ? active.dataset.key
+        : null;
     const pressed = [...this.chips.children].findIndex((each) => each === active);
     this.view.body.replaceChildren(...this.general(), ...this.ofMatrix(), ...this.ofLines());
     this.bar.replaceChildren(...this.ofView());
-    this.chips.replaceChildren(...[...this.acted(), ...this.changes()].map(([text, undo]) => chip(text, undo)));
+    this.chips.replaceChildren(
+      ...[...this.acted(), ...this.changes()].map(([text, undo]) => chip(text, undo)),
+    );
     this.asks.replaceChildren(...this.ofAnswer());
     this.offerActs();
     const next = focused && parts.map((part) => part.querySelector(`[data-key="${focused}"]`)).find(Boolean);
@@ -85,16 +97,26 @@ export class Controls {
     const { attention, state } = selection;
     const ofOne = /** @type {const} */ (["all", "grid", "matrix", "lines", "steps"]);
     const views = ofOne.filter((name) => !attention.isCompared || name === "all" || name === "grid");
-    const view = this.choice("view", views.map((name) => [name, words.views[name]]));
+    const view = this.choice(
+      "view",
+      views.map((name) => [name, words.views[name]]),
+    );
     const enlarge = () => this.host.select({ projected: !state.projected });
-    const size = group(words.size, button(words.projector, "projector", enlarge, { pressed: state.projected }));
+    const size = group(
+      words.size,
+      button(words.projector, "projector", enlarge, { pressed: state.projected }),
+    );
     if (attention.heads < 2 || !this.hasLines()) return [view, size];
     const every = state.shown.size === attention.heads;
     const all = new Set(Array.from({ length: attention.heads }, (_, head) => head));
     const show = (/** @type {Set<number>} */ shown) => () => this.host.select({ shown });
     const isOne = state.shown.size === 1 && state.shown.has(state.head);
     const one = button(words.this_head, "head-one", show(new Set([state.head])), { pressed: isOne });
-    return [view, size, group(words.lines_of, one, button(words.all_heads, "head-all", show(all), { pressed: every }))];
+    return [
+      view,
+      size,
+      group(words.lines_of, one, button(words.all_heads, "head-all", show(all), { pressed: every })),
+    ];
   }
 
   /** Return the choice of what the matrix and the lines show: where a head looks, or what that does to the answer. */
@@ -149,7 +171,9 @@ export class Controls {
     const { kind, layer, head } = state;
     return heads.map(({ name, label, among }) => {
       const pressed = among.includes(`${kind}-${layer * attention.heads + head}`);
-      return button(label, `head-${name}`, () => this.choose({ do: "head", name, kind, layer, head }), { pressed });
+      return button(label, `head-${name}`, () => this.choose({ do: "head", name, kind, layer, head }), {
+        pressed,
+      });
     });
   }
 
@@ -164,7 +188,12 @@ export class Controls {
     const { kind, layer, head } = state;
     const tokens = { query: attention.queryTokens[query], key: attention.keyTokens[key] };
     const made = edges.map(({ name, label }) => {
-      return button(fill(label, tokens), name, () => this.choose({ do: "edge", name, kind, layer, head, ...place }), {});
+      return button(
+        fill(label, tokens),
+        name,
+        () => this.choose({ do: "edge", name, kind, layer, head, ...place }),
+        {},
+      );
     });
     return element("div", { className: "buttons" }, ...made);
   }
@@ -186,11 +215,31 @@ export class Controls {
     /** @type {[boolean, string, () => void][]} */
     const all = [
       [state.view !== "all", words.views[state.view], back({ view: "all" })],
-      [hasMatrix && !["weights", "effects"].includes(state.value), words.values[state.value], back({ value: "weights" })],
-      [hasMatrix && state.scale === "one" && state.value === "weights", words.scale_one, back({ scale: "head" })],
-      [hasLines && state.threshold !== null, `${words.values.weights} ≥ ${selection.threshold()}`, back({ threshold: null })],
-      [hasLines && state.sentences !== "every", pairName(state.sentences, words), back({ sentences: "every" })],
-      [hasLines && state.shown.size > 1, linesOf(attention, state.shown, words), back({ shown: new Set([state.head]) })],
+      [
+        hasMatrix && !["weights", "effects"].includes(state.value),
+        words.values[state.value],
+        back({ value: "weights" }),
+      ],
+      [
+        hasMatrix && state.scale === "one" && state.value === "weights",
+        words.scale_one,
+        back({ scale: "head" }),
+      ],
+      [
+        hasLines && state.threshold !== null,
+        `${words.values.weights} ≥ ${selection.threshold()}`,
+        back({ threshold: null }),
+      ],
+      [
+        hasLines && state.sentences !== "every",
+        pairName(state.sentences, words),
+        back({ sentences: "every" }),
+      ],
+      [
+        hasLines && state.shown.size > 1,
+        linesOf(attention, state.shown, words),
+        back({ shown: new Set([state.head]) }),
+      ],
       [state.projected, words.projector, back({ projected: false })],
       [state.view === "grid" && state.sort !== "place", words.sorts[state.sort], back({ sort: "place" })],
     ];
@@ -204,11 +253,21 @@ export class Controls {
     if (!["all", "matrix"].includes(state.view)) return [];
     const own = VALUES.filter((name) => name !== "effects" || this.host.asksWhy());
     const values = attention.hasScores ? own : [state.value];
-    const value = this.menu("value", values.map((name) => [name, words.values[name]]));
-    if (attention.lacking) value.append(element("p", { className: "lacking", textContent: words[attention.lacking] }));
+    const value = this.menu(
+      "value",
+      values.map((name) => [name, words.values[name]]),
+    );
+    if (attention.lacking)
+      value.append(element("p", { className: "lacking", textContent: words[attention.lacking] }));
     if (state.value !== "weights") return [value];
     if (attention.areNumbers) return [value];
-    return [value, this.menu("scale", [["head", words.scale_head], ["one", words.scale_one]])];
+    return [
+      value,
+      this.menu("scale", [
+        ["head", words.scale_head],
+        ["one", words.scale_one],
+      ]),
+    ];
   }
 
   /** Return the controls of the lines. */
@@ -228,7 +287,11 @@ export class Controls {
     const kinds = Object.values(attentions);
     const many = attention.layers * attention.heads > 1;
     return [
-      kinds.length > 1 && this.choice("kind", kinds.map(({ kind, name }) => [kind, name])),
+      kinds.length > 1 &&
+        this.choice(
+          "kind",
+          kinds.map(({ kind, name }) => [kind, name]),
+        ),
       many && this.menu("sort", [["place", words.sorts.place], ...sorts(attention, words)]),
       selection.usualRoles().size > 0 && legend(this.host),
     ].filter((part) => part !== false);
@@ -250,7 +313,9 @@ export class Controls {
 
   /** @param {Menu} name @param {Options} options */
   menu(name, options) {
-    return this.select(name, options, this.host.selection.state[name], (value) => this.host.select({ [name]: value }));
+    return this.select(name, options, this.host.selection.state[name], (value) =>
+      this.host.select({ [name]: value }),
+    );
   }
 
   /** Return the menu of the queries. */
@@ -267,7 +332,9 @@ export class Controls {
     const { words } = this.of();
     const select = element("select", {});
     select.dataset.key = name;
-    select.append(...options.map(([value, text]) => element("option", { value: String(value), textContent: text })));
+    select.append(
+      ...options.map(([value, text]) => element("option", { value: String(value), textContent: text })),
+    );
     select.value = value;
     select.setAttribute("aria-label", words[name]);
     select.addEventListener("change", () => choose(select.value));
@@ -304,8 +371,12 @@ export class Controls {
   offerFiles() {
     const { words } = this.of();
     const kinds = /** @type {const} */ (["png", "svg", "csv"]);
-    const own = kinds.map((kind) => button(words.files[kind], `download-${kind}`, () => this.host.download(kind), {}));
-    const others = this.host.files().map(({ name, save }, i) => button(name, `file-${i}`, () => save(this.host.selection.state), {}));
+    const own = kinds.map((kind) =>
+      button(words.files[kind], `download-${kind}`, () => this.host.download(kind), {}),
+    );
+    const others = this.host
+      .files()
+      .map(({ name, save }, i) => button(name, `file-${i}`, () => save(this.host.selection.state), {}));
     const light = this.host.look().theme.name === "dark" ? [this.box("light")] : [];
     this.files.body.replaceChildren(...own, ...others, this.box("titled"), ...light);
   }

@@ -73,7 +73,10 @@ export function curves(host) {
  */
 function axesOf(count, width) {
   const across = (width - (count - 1) * BETWEEN) / count;
-  return Array.from({ length: count }, (_, i) => ({ left: i * (across + BETWEEN) + LEFT, across: across - LEFT - 8 }));
+  return Array.from({ length: count }, (_, i) => ({
+    left: i * (across + BETWEEN) + LEFT,
+    across: across - LEFT - 8,
+  }));
 }
 
 /**
@@ -85,7 +88,9 @@ function axesOf(count, width) {
 export function valuesNear({ lines }, step) {
   const measured = lines[0].steps.filter((_, i) => lines.some(({ values }) => values[i] !== null));
   if (!measured.length) return null;
-  const nearest = measured.reduce((best, each) => (Math.abs(each - step) < Math.abs(best - step) ? each : best));
+  const nearest = measured.reduce((best, each) =>
+    Math.abs(each - step) < Math.abs(best - step) ? each : best,
+  );
   const texts = lines.flatMap(({ name, steps, values }) => {
     const value = values[steps.indexOf(nearest)];
     return value === null ? [] : [`${name}: ${value}`];
@@ -118,11 +123,27 @@ function drawPicture(pen, { title, lines }, { left, across }, { step, last }, th
   pen.font = `11px ${theme.font}`;
   for (const mark of marks) {
     write(String(mark), left - 6, y(mark), "right");
-    trace(pen, [[left, y(mark)], [left + across, y(mark)]], theme.line, 1);
+    trace(
+      pen,
+      [
+        [left, y(mark)],
+        [left + across, y(mark)],
+      ],
+      theme.line,
+      1,
+    );
   }
   for (const mark of ticks(last)) write(String(mark), x(mark), HIGH - 10, "center");
   for (const curve of lines) drawCurve(pen, curve, x, y);
-  trace(pen, [[x(step), top], [x(step), top + down]], theme.soft, 1.5);
+  trace(
+    pen,
+    [
+      [x(step), top],
+      [x(step), top + down],
+    ],
+    theme.soft,
+    1.5,
+  );
 }
 
 /**
@@ -166,5 +187,7 @@ export function ticks(most) {
   if (!most) return [0];
   const size = 10 ** Math.floor(Math.log10(most / 4));
   const step = [1, 2, 5, 10].map((each) => each * size).find((each) => most / each <= 5) ?? 10 * size;
-  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(6)));
+  return Array.from({ length: Math.floor(most / step + 1e-9) + 1 }, (_, i) =>
+    Number((i * step).toPrecision(6)),
+  );
 }

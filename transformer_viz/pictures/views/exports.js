@@ -2,7 +2,7 @@
 
 import { headTitle } from "./captions.js";
 import { layerNumber } from "./order.js";
-import { save, SAVED } from "./saving.js";
+import { SAVED, save } from "./saving.js";
 import { csvOf } from "./scene.js";
 
 /** @import {FileKind} from "./controls.js" */
@@ -43,7 +43,10 @@ export async function download(host, kind) {
   if (kind === "csv") return save(new Blob([csvOf(host.scene(), DIGITS)], { type: "text/csv" }), name);
   const { background, text: colour, font } = host.theme();
   const titles = titlesOf(host, shown);
-  return save(await host.picture(shown, kind, { background, colour, font, titles, titled: SAVED.titled }), name);
+  return save(
+    await host.picture(shown, kind, { background, colour, font, titles, titled: SAVED.titled }),
+    name,
+  );
 }
 
 /**
@@ -56,5 +59,8 @@ function titlesOf({ selection, model, words, titles }, shown) {
   const { attention, attentions, state } = selection;
   const title = titles()[shown] || headTitle(attention, state);
   const name = Object.keys(attentions).length > 1 && attention.name;
-  return [[model(), name, title].filter(Boolean).join(" · "), `${words().key}${words().colon}${attention.keyTokens.join(" ")}`];
+  return [
+    [model(), name, title].filter(Boolean).join(" · "),
+    `${words().key}${words().colon}${attention.keyTokens.join(" ")}`,
+  ];
 }

@@ -1,6 +1,6 @@
 // All heads of one kind of attention as thumbnails: a row for each layer, or sorted by a figure.
 
-import { layoutOf, LETTERS, LINE, neighbour } from "./layout.js";
+import { LETTERS, LINE, layoutOf, neighbour } from "./layout.js";
 import { layerNumber, placeOf } from "./order.js";
 import { newRuler } from "./pen.js";
 import { canvasOf, thumbnailsOf } from "./thumbnails.js";
@@ -92,7 +92,11 @@ export function grid(host) {
     key({ key }) {
       if (key === "Escape" && selection.state.role !== null) host.select({ role: null });
       if (!layout || !key.startsWith("Arrow")) return false;
-      const next = neighbour(layout, layout.placed.findIndex(({ number }) => number === chosen()), key);
+      const next = neighbour(
+        layout,
+        layout.placed.findIndex(({ number }) => number === chosen()),
+        key,
+      );
       if (next !== undefined) host.select(placeOf(selection.attention, layout.placed[next].number));
       return true;
     },

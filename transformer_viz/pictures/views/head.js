@@ -29,7 +29,12 @@ export function sceneOf(selection, words, { ramps, gap }, tall, value = selectio
   const { data, largest, signed } = attention.field(state.layer, state.head, value);
   const isWeight = (value === "weights" || value === "before") && !attention.areNumbers;
   const isEffect = value.startsWith("effects");
-  const limit = isWeight || isEffect ? limitOf(attention, state, value) : value === "change" ? Math.max(largest, LEAST_CHANGE) : largest;
+  const limit =
+    isWeight || isEffect
+      ? limitOf(attention, state, value)
+      : value === "change"
+        ? Math.max(largest, LEAST_CHANGE)
+        : largest;
   const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
   const ends = isEffect ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
   const ticks = value === "change" ? pointsOf(limit, words) : ends;
@@ -109,10 +114,14 @@ function hatchedOf({ covered, isCovered, places, exists }, { layer, head }, valu
  */
 function limitOf(attention, { layer, head, scale }, value) {
   /** @type {(...values: Value[]) => number} */
-  const largest = (...values) => Math.max(...values.map((each) => attention.field(layer, head, each).largest));
+  const largest = (...values) =>
+    Math.max(...values.map((each) => attention.field(layer, head, each).largest));
   if (value.startsWith("effects")) {
     return attention.isCompared ? largest("effects_before", "effects", "effects_change") : largest("effects");
   }
   if (scale === "one") return 1;
-  return weightLimit(attention.isCompared ? largest("before", "weights") : largest("weights"), attention.seen(layer, head));
+  return weightLimit(
+    attention.isCompared ? largest("before", "weights") : largest("weights"),
+    attention.seen(layer, head),
+  );
 }

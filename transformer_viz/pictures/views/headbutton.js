@@ -43,14 +43,22 @@ export class HeadButton {
     this.picture = element("img", { alt: "", draggable: false, decoding: "sync" }); // not a canvas, which every frame pays for
     this.role = element("span", { className: "role" });
     this.share = element("span", { className: "share" });
-    const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) => host.press(shiftKey || ctrlKey || metaKey);
+    const press = (/** @type {MouseEvent} */ { shiftKey, ctrlKey, metaKey }) =>
+      host.press(shiftKey || ctrlKey || metaKey);
     this.button = button("", `${kind}-${number}`, press, { className: "head", pressed: false });
     this.bar = barred ? element("span", { className: "bar" }, element("i", {})) : null;
-    this.button.append(this.picture, ...(this.bar ? [this.bar] : []), ...(named ? [this.role, " ", this.share] : []));
-    for (const event of ["pointerenter", "focus"]) this.button.addEventListener(event, () => host.hover(this.shown));
+    this.button.append(
+      this.picture,
+      ...(this.bar ? [this.bar] : []),
+      ...(named ? [this.role, " ", this.share] : []),
+    );
+    for (const event of ["pointerenter", "focus"])
+      this.button.addEventListener(event, () => host.hover(this.shown));
     for (const event of ["pointerleave", "blur"]) this.button.addEventListener(event, () => host.hover(null));
     this.power = switched ? this.switch() : null;
-    this.element = this.power ? element("div", { className: "switched" }, this.button, this.power) : this.button;
+    this.element = this.power
+      ? element("div", { className: "switched" }, this.button, this.power)
+      : this.button;
   }
 
   /**
@@ -89,7 +97,8 @@ export class HeadButton {
     const share = effect === null || !largest ? 0 : effect / largest;
     this.bar.classList.toggle("against", share < 0);
     this.bar.style.setProperty("--share", String(Math.abs(share)));
-    if (effect !== null) this.button.ariaLabel += ` · ${this.host.words().sorts.effect} ${signedText(effect)}`;
+    if (effect !== null)
+      this.button.ariaLabel += ` · ${this.host.words().sorts.effect} ${signedText(effect)}`;
   }
 
   /** Show the thumbnail of the head. @param {Attention} attention @param {ImageData} thumbnail */
@@ -100,7 +109,10 @@ export class HeadButton {
 
   /** Return the button that switches the head off, or on again; the keys reach it with O on the head itself. */
   switch() {
-    const made = button("", `power-${this.kind}-${this.number}`, () => this.host.toggle(), { className: "power", pressed: false });
+    const made = button("", `power-${this.kind}-${this.number}`, () => this.host.toggle(), {
+      className: "power",
+      pressed: false,
+    });
     made.append(sign(POWER));
     made.tabIndex = -1;
     return made;
@@ -116,7 +128,9 @@ export const shapeOf = ({ queries, keys }) => Math.max(0.4, Math.min(1.6, querie
  * @param {string} path
  */
 function sign(path) {
-  const [picture, line] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
+  const [picture, line] = ["svg", "path"].map((name) =>
+    document.createElementNS("http://www.w3.org/2000/svg", name),
+  );
   picture.setAttribute("viewBox", "0 0 16 16");
   picture.setAttribute("aria-hidden", "true");
   line.setAttribute("d", path);

@@ -95,7 +95,14 @@ export class Heads {
     this.element.style.setProperty("--side", `${side}px`);
     if (differs(built, this.from.built)) this.build(arranged, { switched, barred });
     const known = all.map(({ effects }) => effects());
-    const shown = [this.buttons, attentions, this.host.look().ramps, this.host.words(), off?.join(), ...known];
+    const shown = [
+      this.buttons,
+      attentions,
+      this.host.look().ramps,
+      this.host.words(),
+      off?.join(),
+      ...known,
+    ];
     if (differs(shown, this.from.shown)) this.fill(off);
     this.from = { built, shown };
     this.mark();
@@ -107,9 +114,12 @@ export class Heads {
     this.buttons = [];
     const all = Object.values(attentions);
     const shown = arranged.cards ? all : all.filter(({ kind }) => kind === state.kind);
-    const parts = shown.map((attention) => this.card(attention, arranged, form, arranged.cards && all.length > 1));
+    const parts = shown.map((attention) =>
+      this.card(attention, arranged, form, arranged.cards && all.length > 1),
+    );
     const active = document.activeElement?.shadowRoot?.activeElement ?? document.activeElement;
-    const focused = active instanceof HTMLElement && this.element.contains(active) ? active.dataset.key : null;
+    const focused =
+      active instanceof HTMLElement && this.element.contains(active) ? active.dataset.key : null;
     this.element.replaceChildren(...(arranged.cards ? parts : [this.tabs(all), ...parts]));
     const next = focused && this.element.querySelector(`[data-key="${focused}"]`);
     if (next instanceof HTMLElement) next.focus();
@@ -120,7 +130,10 @@ export class Heads {
   fill(off) {
     const { attentions } = this.host.selection;
     const effects = Object.values(attentions).flatMap((each) => each.effects()?.heads ?? []);
-    const largest = effects.reduce((/** @type {number} */ most, effect) => Math.max(most, Math.abs(effect ?? 0)), 0);
+    const largest = effects.reduce(
+      (/** @type {number} */ most, effect) => Math.max(most, Math.abs(effect ?? 0)),
+      0,
+    );
     for (const each of this.buttons) {
       const { kind, number } = each;
       each.show(attentions[kind], this.host.look(), off?.includes(`${kind}-${number}`) ?? false);
@@ -165,9 +178,14 @@ export class Heads {
     for (let layer = 0; layer < layers; layer++) {
       const row = element("div", { className: "row" });
       row.style.gridTemplateColumns = `repeat(${across}, var(--side))`;
-      const buttons = Array.from({ length: heads }, (_, head) => this.head(kind, layer * heads + head, { named, ...form }));
+      const buttons = Array.from({ length: heads }, (_, head) =>
+        this.head(kind, layer * heads + head, { named, ...form }),
+      );
       row.append(...buttons.map((each) => each.element));
-      const number = element("span", { className: "layer", textContent: fill(this.host.words().layer, { layer: layerNumber({ numbers }, layer) }) });
+      const number = element("span", {
+        className: "layer",
+        textContent: fill(this.host.words().layer, { layer: layerNumber({ numbers }, layer) }),
+      });
       made.append(...(layers > 1 ? [number, row] : [row]));
     }
     return made;
@@ -281,7 +299,9 @@ export function arrangedIn(all, { width, height }, projected = false, barred = f
   const letters = projected ? "projected" : "usual";
   const heads = Math.max(...all.map((each) => each.heads));
   const parts = heads > MANY ? [4, 3, 2] : [2];
-  const options = [Math.min(heads, FEW), 2, ...parts.map((part) => Math.ceil(heads / part)), heads].filter((across) => across <= heads);
+  const options = [Math.min(heads, FEW), 2, ...parts.map((part) => Math.ceil(heads / part)), heads].filter(
+    (across) => across <= heads,
+  );
   /** @type {Arranged[]} */
   const possible = options.flatMap((across) =>
     (all.length > 1 ? [true, false] : [true]).map((cards) => {
@@ -297,7 +317,10 @@ export function arrangedIn(all, { width, height }, projected = false, barred = f
   };
   const good = possible.find((arranged) => arranged.side >= LEAST_SIDE && fits(arranged));
   const usable = possible.filter(({ side }) => side >= USABLE);
-  const widest = usable.reduce((/** @type {Arranged | null} */ best, one) => (best && best.across > one.across ? best : one), null);
+  const widest = usable.reduce(
+    (/** @type {Arranged | null} */ best, one) => (best && best.across > one.across ? best : one),
+    null,
+  );
   return good ?? usable.find(fits) ?? widest ?? possible[possible.length - 1];
 }
 

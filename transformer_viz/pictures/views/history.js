@@ -47,7 +47,11 @@ for (const event of ["pointerdown", "keydown"]) {
   window.addEventListener(event, () => ([leaving, untouched] = [false, false]), true);
 }
 
-window.addEventListener("click", ({ target }) => (leaving = target instanceof Element && target.closest(LINKS) !== null), true);
+window.addEventListener(
+  "click",
+  ({ target }) => (leaving = target instanceof Element && target.closest(LINKS) !== null),
+  true,
+);
 
 withholdOwnMessages();
 

@@ -36,14 +36,28 @@ export function drawLabels(pen, { scene, at, part, theme, highlighted }) {
   pen.role = "row";
   pen.textAlign = "right";
   const line = pixels / down;
-  for (const { index, text, isHighlighted } of labelled(rows, scene.rowWords, [part.row, part.rows], everyRow, highlighted.row, line)) {
+  for (const { index, text, isHighlighted } of labelled(
+    rows,
+    scene.rowWords,
+    [part.row, part.rows],
+    everyRow,
+    highlighted.row,
+    line,
+  )) {
     const [, y] = middleOf(at, part, { row: index, column: 0 });
     label(text, isHighlighted, at.left - 4, y, at.beside);
   }
   pen.role = "column";
   const words = at.tilt ? scene.columnWords : undefined; // side by side, a word takes more room than its tokens
   const view = /** @type {const} */ ([part.column, part.columns]);
-  for (const { index, text, isHighlighted } of labelled(columns, words, view, everyColumn, highlighted.column, pixels / across)) {
+  for (const { index, text, isHighlighted } of labelled(
+    columns,
+    words,
+    view,
+    everyColumn,
+    highlighted.column,
+    pixels / across,
+  )) {
     const [x] = middleOf(at, part, { row: 0, column: index });
     pen.save();
     pen.translate(x, at.top - (at.tilt ? 6 : 5 + pixels / 2));
@@ -67,11 +81,16 @@ export function drawLabels(pen, { scene, at, part, theme, highlighted }) {
  * @returns {Label[]}
  */
 export function labelled(labels, words, [first, count], every, highlighted, near) {
-  const own = (/** @type {number} */ index) => ({ index, text: labels[index], isHighlighted: index === highlighted });
+  const own = (/** @type {number} */ index) => ({
+    index,
+    text: labels[index],
+    isHighlighted: index === highlighted,
+  });
   if (every === 1 || !words?.length) return written(first, count, every, highlighted, near).map(own);
   const inside = new Map(words.map((word) => [word[0], word]));
   /** @type {Label[]} */
-  const found = highlighted !== null && highlighted >= first && highlighted < first + count ? [own(highlighted)] : [];
+  const found =
+    highlighted !== null && highlighted >= first && highlighted < first + count ? [own(highlighted)] : [];
   let last = -Infinity;
   for (let index = Math.ceil(first); index < first + count; ) {
     const [begin, end, text] = inside.get(index) ?? [index, index + 1, labels[index]];
@@ -141,7 +160,8 @@ export function drawSums(pen, { scene, at, part, theme, scale }, { title, values
   pen.fillText(title, begin, 8);
   pen.font = `${Math.min(11, scene.pixels)}px ${theme.font}`;
   const half = line * (line > 6 ? 0.37 : 0.5); // no gaps between thin rows
-  const snap = (/** @type {number} */ y) => Math.round(Math.max(at.top, Math.min(at.top + at.down, y)) * scale) / scale;
+  const snap = (/** @type {number} */ y) =>
+    Math.round(Math.max(at.top, Math.min(at.top + at.down, y)) * scale) / scale;
   for (let row = Math.floor(part.row); row < Math.min(values.length, part.row + part.rows); row++) {
     const y = at.top + (row + 0.5 - part.row) * line;
     const [above, below] = [snap(y - half), snap(y + half)];

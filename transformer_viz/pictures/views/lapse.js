@@ -6,8 +6,8 @@ import { element } from "./element.js";
 import { Panel } from "./panel.js";
 import { unpack } from "./payload.js";
 import { surface } from "./surface.js";
-import { PageTheme } from "./theme.js";
 import { fill } from "./text.js";
+import { PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
 
 /** @import {Stop} from "./colour.js" */
@@ -151,7 +151,11 @@ class Lapse {
     const [caption, own] = [element("figcaption", {}), element("div", {})];
     const figure = element("figure", {}, caption, own);
     this.figures.append(figure);
-    return { figure, caption, panel: new Panel(own, scene, this.page, () => this.heads.map(({ panel }) => panel)) };
+    return {
+      figure,
+      caption,
+      panel: new Panel(own, scene, this.page, () => this.heads.map(({ panel }) => panel)),
+    };
   }
 
   /**
@@ -168,9 +172,19 @@ class Lapse {
     const limit = limits[head];
     const scale = { ramp, limit, signed: false, ticks: ["0 %", `${Number(limit.toPrecision(2))} %`] };
     return {
-      ...{ key: `${rows.length}/${columns.length}`, rows, columns, values: values.subarray(begin, begin + size), scale },
+      ...{
+        key: `${rows.length}/${columns.length}`,
+        rows,
+        columns,
+        values: values.subarray(begin, begin + size),
+        scale,
+      },
       ...{ fit: "square", lines: columns.length <= CLOSE, pixels: 11, digits: 0 },
-      ...{ alt: title, title: `${title} · ${fill(words.step, { step: this.step() })}`, name: `${name}-${head + 1}-${this.step()}` },
+      ...{
+        alt: title,
+        title: `${title} · ${fill(words.step, { step: this.step() })}`,
+        name: `${name}-${head + 1}-${this.step()}`,
+      },
       ...{ says, words, paint: null },
     };
   }

@@ -114,7 +114,10 @@ export function neighbour({ placed }, place, key) {
   if (by) return placed[place + by] && place + by;
   const [x, y] = placed[place].corner;
   const tops = placed.map(({ corner }) => corner[1]);
-  const row = key === "ArrowUp" ? Math.max(...tops.filter((top) => top < y)) : Math.min(...tops.filter((top) => top > y));
+  const row =
+    key === "ArrowUp"
+      ? Math.max(...tops.filter((top) => top < y))
+      : Math.min(...tops.filter((top) => top > y));
   const away = (/** @type {Placed} */ { corner }) => (corner[1] === row ? Math.abs(corner[0] - x) : Infinity);
   const nearest = placed.reduce((best, each, i) => (away(each) < away(placed[best]) ? i : best), place);
   return nearest === place ? undefined : nearest;

@@ -24,7 +24,10 @@ export function legend({ selection, words, redraw }) {
     const press = () => light(null, state.role === role ? null : role);
     const made = button(countText(role, numbers), `role-${place}`, press, { pressed: state.role === role });
     made.value = role;
-    const facts = (/** @type {number} */ number) => [headName(attention, number), figureText(attention, "role", number)];
+    const facts = (/** @type {number} */ number) => [
+      headName(attention, number),
+      figureText(attention, "role", number),
+    ];
     made.title = numbers.map((number) => facts(number).join(" ").trim()).join(" · ");
     for (const event of ["pointerenter", "focus"]) made.addEventListener(event, () => light(role));
     for (const event of ["pointerleave", "blur"]) made.addEventListener(event, () => light(null));

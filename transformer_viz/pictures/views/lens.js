@@ -100,7 +100,19 @@ class Lens {
     const saves = (/** @type {FileKind} */ kind) => download(this.exported, kind);
     const files = host.files ?? (() => []);
     const [acts, act] = [this.acts, (/** @type {Act} */ asked) => host.act?.(asked)];
-    this.controls = new Controls({ selection, words, look, select, pin, redraw, files, acts, act, asksWhy, download: saves });
+    this.controls = new Controls({
+      selection,
+      words,
+      look,
+      select,
+      pin,
+      redraw,
+      files,
+      acts,
+      act,
+      asksWhy,
+      download: saves,
+    });
     this.heads = new Heads({
       ...{ selection, words, look, select, asksWhy, hover: (head) => this.hoverHead(head) },
       off: () => acts()?.heads.find(({ name }) => name === "ablate")?.among ?? null,
@@ -117,13 +129,20 @@ class Lens {
     const top = element("div", { className: "top" }, said, this.controls.top);
     this.root.append(top, where, this.controls.bar, this.panels, this.tip.element, this.announced);
     this.stage = new Stage(this.panels, () => this.fit() && this.redraw());
-    this.matrices = { before: this.matrixOf("before"), matrix: this.matrixOf("matrix"), change: this.matrixOf("change") };
+    this.matrices = {
+      before: this.matrixOf("before"),
+      matrix: this.matrixOf("matrix"),
+      change: this.matrixOf("change"),
+    };
     this.matrix = this.matrices.matrix;
     const aligned = () => (selection.state.view === "all" ? this.matrix.drawing()?.at : undefined);
     const tall = () => this.tall / this.factor();
     const counted = (/** @type {Count} */ count) => this.title(count);
     this.views = {
-      grid: this.panel("grid", grid({ selection, look, select, hover: (head, place) => this.hover(head, place) })),
+      grid: this.panel(
+        "grid",
+        grid({ selection, look, select, hover: (head, place) => this.hover(head, place) }),
+      ),
       before: this.panel("before", this.matrices.before),
       matrix: this.panel("matrix", this.matrix),
       change: this.panel("change", this.matrices.change),
@@ -183,7 +202,8 @@ class Lens {
     return {
       ...{ selection, words, model: () => this.payload.model, theme, scene: () => this.scene() },
       titles: () => titlesOf(selection, words(), this.count),
-      picture: (view, kind, around) => this.page.within(theme(), () => this.views[view].surface.picture(kind, around)),
+      picture: (view, kind, around) =>
+        this.page.within(theme(), () => this.views[view].surface.picture(kind, around)),
     };
   }
 
@@ -208,7 +228,8 @@ class Lens {
     this.take();
     if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
     else if (model !== this.payload.model) this.open({});
-    else if (!this.selection.isAt({ kind, layer, head }) || this.selection.state.pinned !== pinned) this.remember();
+    else if (!this.selection.isAt({ kind, layer, head }) || this.selection.state.pinned !== pinned)
+      this.remember();
     this.ask();
     this.show();
     paintAll();
@@ -229,7 +250,8 @@ class Lens {
   /** Take the effects on this answer if they are there already. */
   take() {
     const found = this.host.effects?.();
-    if (found && found.run === this.payload.run) for (const [kind, part] of Object.entries(found.kinds)) this.payload.attentions[kind].receive(part);
+    if (found && found.run === this.payload.run)
+      for (const [kind, part] of Object.entries(found.kinds)) this.payload.attentions[kind].receive(part);
     if (!this.isChosen) this.openStrongest();
   }
 
@@ -279,7 +301,8 @@ class Lens {
     const { isCompared } = this.selection.attention;
     const together = TOGETHER[isCompared ? "two" : "one"];
     this.panels.classList.toggle("compared", isCompared);
-    for (const name of VIEWS) this.views[name].panel.hidden = view === "all" ? !together.includes(name) : view !== name;
+    for (const name of VIEWS)
+      this.views[name].panel.hidden = view === "all" ? !together.includes(name) : view !== name;
     this.column.hidden = view === "grid";
     this.explainBars();
     this.describe();
@@ -348,7 +371,16 @@ class Lens {
     if (!attention.isCompared && value !== this.selection.value()) return this.scene();
     const look = this.look();
     const tall = this.tall / this.factor();
-    const from = [attention, attention.effects(), look.ramps, state.layer, state.head, state.scale, tall, state.projected];
+    const from = [
+      attention,
+      attention.effects(),
+      look.ramps,
+      state.layer,
+      state.head,
+      state.scale,
+      tall,
+      state.projected,
+    ];
     const drawn = this.drawn[value];
     if (drawn && from.every((each, i) => each === drawn.from[i])) return drawn.scene;
     const scene = sceneOf(this.selection, this.words(), look, tall, value);
@@ -378,7 +410,9 @@ class Lens {
     const place = [several && attention.name, headTitle(attention, state)].filter(Boolean).join(" · ");
     this.caption.textContent = saying(attention, state);
     this.caption.title = this.asksWhy() ? this.caption.textContent : ""; // only its first lines may be seen
-    this.place.textContent = [place, effectOfHead(this.selection, words)].filter(Boolean).join(" · ") + pinnedText(this.selection, words);
+    this.place.textContent =
+      [place, effectOfHead(this.selection, words)].filter(Boolean).join(" · ") +
+      pinnedText(this.selection, words);
     const role = attention.roles[state.layer * attention.heads + state.head];
     this.showPipeline();
     this.evidence.replaceChildren(...evidenceOf(attention.measured(state.layer, state.head), role, words));
@@ -398,7 +432,12 @@ class Lens {
     const words = this.words();
     this.bars.hidden = !this.asksWhy();
     const marked = (/** @type {"for" | "against"} */ side) =>
-      element("span", {}, element("i", { className: `mark ${side}` }), words[side === "for" ? "speaks_for" : "speaks_against"]);
+      element(
+        "span",
+        {},
+        element("i", { className: `mark ${side}` }),
+        words[side === "for" ? "speaks_for" : "speaks_against"],
+      );
     this.bars.replaceChildren(`${words.bars} `, marked("for"), " ", marked("against"));
   }
 
@@ -417,7 +456,10 @@ class Lens {
       if (step.kind && !step.is_norm) this.select({ kind: step.kind });
       else openMap({ stack, part: step.part, layer: this.selection.state.layer });
     };
-    showIn(this.pipeline, pipelineOf(pipeline, (step) => step.kind === kind, hasPages() ? press : null));
+    showIn(
+      this.pipeline,
+      pipelineOf(pipeline, (step) => step.kind === kind, hasPages() ? press : null),
+    );
   }
 
   /**
@@ -437,7 +479,11 @@ class Lens {
   hoverHead(hovered) {
     if (!hovered) return this.tip.hide();
     const { attention, number, thumbnail, button } = hovered;
-    return this.tip.show(button, [button.offsetWidth, 0], aboutHead(attention, number, thumbnail, this.words()));
+    return this.tip.show(
+      button,
+      [button.offsetWidth, 0],
+      aboutHead(attention, number, thumbnail, this.words()),
+    );
   }
 
   /** Show an enlarged thumbnail beside the pointer. @param {HoveredInGrid | null} hovered @param {Point} place */

@@ -69,7 +69,14 @@ export function lines(host) {
 
   /** @param {number} width */
   const measured = (width) => {
-    return (layout = layoutOf(selection.attention, ruler, host.look().theme, width, host.tall(), host.aligned()));
+    return (layout = layoutOf(
+      selection.attention,
+      ruler,
+      host.look().theme,
+      width,
+      host.tall(),
+      host.aligned(),
+    ));
   };
 
   /** @param {number} x @param {number} y @returns {Token} */
@@ -95,7 +102,16 @@ export function lines(host) {
       drawTokens(pen, queryTokens, queryWords, found.left - 6, "right", query, look.theme, found, found.row);
       drawTokens(pen, keyTokens, keyWords, found.right + 6, "left", key, look.theme, found, found.keyRow);
       const hasNumbers = selection.attention.areNumbers || selection.value() === "effects";
-      drawTexts(pen, selection.attention, host.words(), look.theme, found, width, limit.strongest, hasNumbers);
+      drawTexts(
+        pen,
+        selection.attention,
+        host.words(),
+        look.theme,
+        found,
+        width,
+        limit.strongest,
+        hasNumbers,
+      );
     },
     point: (x, y) => host.point(at(x, y)),
     leave: () => host.point(NOTHING),
@@ -178,7 +194,8 @@ function drawEdges(pen, selection, look, layout, limit) {
  * @param {boolean} isNegative
  */
 function colourOf(selection, { heads, ramps }, head, isNegative) {
-  const ramp = selection.value() === "effects" ? ramps.effects : selection.attention.signed && ramps.diverging;
+  const ramp =
+    selection.value() === "effects" ? ramps.effects : selection.attention.signed && ramps.diverging;
   return ramp ? css(ramp[isNegative ? 0 : 255]) : heads[head % heads.length];
 }
 
@@ -194,7 +211,10 @@ function drawShade(pen, edges, layout) {
   const bend = (right - left) * 0.4;
   pen.beginPath();
   for (let i = 0; i < edges.length; i += 2) {
-    const [from, to] = [middleOf(layout.top, layout.row, edges[i]), middleOf(layout.top, layout.keyRow, edges[i + 1])];
+    const [from, to] = [
+      middleOf(layout.top, layout.row, edges[i]),
+      middleOf(layout.top, layout.keyRow, edges[i + 1]),
+    ];
     pen.moveTo(left, from);
     pen.bezierCurveTo(left + bend, from, right - bend, to, right, to);
   }
@@ -221,7 +241,14 @@ function drawTokens(pen, tokens, words, x, align, highlighted, theme, layout, ro
   const pixels = lettersOf(Math.min(layout.row, layout.keyRow));
   const every = stride(row, pixels + 1);
   pen.textAlign = align;
-  for (const { index, text, isHighlighted } of labelled(tokens, words, [0, tokens.length], every, highlighted, pixels / row)) {
+  for (const { index, text, isHighlighted } of labelled(
+    tokens,
+    words,
+    [0, tokens.length],
+    every,
+    highlighted,
+    pixels / row,
+  )) {
     pen.font = `${isHighlighted ? 600 : 400} ${pixels}px ${theme.font}`;
     pen.fillStyle = isHighlighted ? theme.text : theme.soft;
     pen.fillText(fitted(pen, text, layout.room), x, middleOf(layout.top, row, index));

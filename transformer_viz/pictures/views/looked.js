@@ -49,9 +49,12 @@ export class LookedAt {
    */
   update(attention, labels) {
     this.labels = labels;
-    this.attention = Object.fromEntries(Object.entries(attention).map(([kind, looked]) => [kind, unpacked(looked)]));
+    this.attention = Object.fromEntries(
+      Object.entries(attention).map(([kind, looked]) => [kind, unpacked(looked)]),
+    );
     if (!(this.kind in attention)) this.kind = Object.keys(attention)[0];
-    for (const [kind, { opening }] of Object.entries(attention)) if (!(kind in this.chosen)) this.chosen[kind] = opening;
+    for (const [kind, { opening }] of Object.entries(attention))
+      if (!(kind in this.chosen)) this.chosen[kind] = opening;
     this.show();
   }
 
@@ -66,7 +69,8 @@ export class LookedAt {
       }),
     );
     const weights = layer < 0 ? mean(looked) : weightsOf(looked, layer, head);
-    this.said.textContent = layer < 0 ? this.labels.mean_said : fill(this.labels.head, { layer: layer + 1, head: head + 1 });
+    this.said.textContent =
+      layer < 0 ? this.labels.mean_said : fill(this.labels.head, { layer: layer + 1, head: head + 1 });
     layOut(this.text, looked.tokens, tinted(looked.tokens, weights));
     this.reveal(weights.indexOf(Math.max(...weights)));
     this.grid.ariaLabel = this.labels.heads;
@@ -74,12 +78,22 @@ export class LookedAt {
     const rows = Array.from({ length: looked.layers }, (_, row) => {
       const strips = Array.from({ length: looked.heads }, (_, column) => {
         const said = fill(this.labels.head, { layer: row + 1, head: column + 1 });
-        const button = this.button(`${row}-${column}`, "", row === layer && column === head, choose([row, column]));
+        const button = this.button(
+          `${row}-${column}`,
+          "",
+          row === layer && column === head,
+          choose([row, column]),
+        );
         Object.assign(button, { className: "strip", title: said, ariaLabel: said });
         button.append(this.strip(weightsOf(looked, row, column)));
         return button;
       });
-      return element("div", { className: "layer" }, element("span", { textContent: fill(this.labels.layer, { layer: row + 1 }) }), ...strips);
+      return element(
+        "div",
+        { className: "layer" },
+        element("span", { textContent: fill(this.labels.layer, { layer: row + 1 }) }),
+        ...strips,
+      );
     });
     this.grid.replaceChildren(this.button("mean", this.labels.mean, layer < 0, choose(null)), ...rows);
     /** @type {HTMLElement | null} */
@@ -125,7 +139,9 @@ export class LookedAt {
     const canvas = element("canvas", { width: weights.length, height: 1 });
     const pen = contextOf(canvas);
     const limit = limitOf(weights);
-    pen.fillStyle = getComputedStyle(this.element).getPropertyValue("--st-primary-color").trim() || themeOf(this.element).text;
+    pen.fillStyle =
+      getComputedStyle(this.element).getPropertyValue("--st-primary-color").trim() ||
+      themeOf(this.element).text;
     for (const [key, weight] of weights.entries()) {
       pen.globalAlpha = weight / limit;
       pen.fillRect(key, 0, 1, 1);
@@ -145,7 +161,12 @@ function tinted(tokens, weights) {
   return tokens.map((token, key) => {
     const share = `${Math.round(100 * weights[key])}%`;
     const said = weights[key] >= LEAST ? share : "";
-    const shown = element("span", { title: `${token}: ${share}` }, token, element("small", { textContent: said }));
+    const shown = element(
+      "span",
+      { title: `${token}: ${share}` },
+      token,
+      element("small", { textContent: said }),
+    );
     shown.style.setProperty("--tint", `${(STRONGEST * weights[key]) / limit}%`);
     return shown;
   });

@@ -123,7 +123,11 @@ export class MapOfModel {
     const { header, array } = unpack(bytes);
     const isSame = header.model === this.header.model;
     Object.assign(this, { bytes, header, array, lookOf: looks(header.themes) });
-    Object.assign(this.state, { row: null, step: 0 }, isSame ? {} : { stack: header.stacks.length - 1, place: null });
+    Object.assign(
+      this.state,
+      { row: null, step: 0 },
+      isSame ? {} : { stack: header.stacks.length - 1, place: null },
+    );
     this.show();
   }
 
@@ -143,7 +147,9 @@ export class MapOfModel {
     if (!wanted) return;
     const stack = this.header.stacks.findIndex((each) => each.stack === wanted.stack);
     const places = this.header.stacks[stack]?.places ?? [];
-    const place = places.findIndex(({ part, layer }) => part === wanted.part && [null, wanted.layer].includes(layer));
+    const place = places.findIndex(
+      ({ part, layer }) => part === wanted.part && [null, wanted.layer].includes(layer),
+    );
     if (place >= 0) this.select({ stack, place });
   }
 
@@ -163,10 +169,16 @@ export class MapOfModel {
     const focused = this.focused()?.dataset.key;
     const says = element("h2", { className: "says", textContent: header.says });
     const told = state.row === null ? words.hint : this.told(state.row);
-    const hint = element("p", { className: state.row === null ? "hint" : "hint told", ariaLive: "polite", textContent: told });
+    const hint = element("p", {
+      className: state.row === null ? "hint" : "hint told",
+      ariaLive: "polite",
+      textContent: told,
+    });
     const modes = group(
       words.mode,
-      ...this.modes.map((mode) => button(words.modes[mode], mode, () => this.select({ mode }), { pressed: mode === state.mode })),
+      ...this.modes.map((mode) =>
+        button(words.modes[mode], mode, () => this.select({ mode }), { pressed: mode === state.mode }),
+      ),
     );
     const said = element("div", { className: "said" }, says, hint);
     const above = element("div", { className: "above" }, said, this.follower(), modes);
@@ -176,7 +188,15 @@ export class MapOfModel {
     );
     const place = state.place === null ? null : this.stack.places[state.place];
     const below = place
-      ? detail({ place, tokens: this.stack.tokens, words, look, array: this.array, open: this.open, tip: this.tip })
+      ? detail({
+          place,
+          tokens: this.stack.tokens,
+          words,
+          look,
+          array: this.array,
+          open: this.open,
+          tip: this.tip,
+        })
       : element("p", { className: "hint", textContent: words.choose });
     this.root.replaceChildren(above, ...tables, this.legend(), below, this.tip.element);
     this.tip.hide();
@@ -195,7 +215,12 @@ export class MapOfModel {
     const reads = isClass ? ["final", "another"] : ["final", "own", "other"];
     const entries = { reads, length: ["lengths"], values: ["numbers"] }[mode];
     const marks = entries.map((name) =>
-      element("span", {}, element("i", { className: `mark ${name}` }), element("span", { textContent: words[name] })),
+      element(
+        "span",
+        {},
+        element("i", { className: `mark ${name}` }),
+        element("span", { textContent: words[name] }),
+      ),
     );
     return element("div", { className: "legend" }, ...marks);
   }
@@ -211,8 +236,16 @@ export class MapOfModel {
     const follow = button(name, "follow", () => (isRunning ? this.stop(true) : this.follow(row)), {});
     const step = (/** @type {number} */ by) => () => this.step(row, state.row === null ? 0 : state.step + by);
     const [back, next] = [button("‹", "back", step(-1), {}), button("›", "next", step(1), {})];
-    Object.assign(back, { ariaLabel: words.back, title: words.back, disabled: state.row === null || state.step === 0 });
-    Object.assign(next, { ariaLabel: words.next, title: words.next, disabled: state.row !== null && state.step === last });
+    Object.assign(back, {
+      ariaLabel: words.back,
+      title: words.back,
+      disabled: state.row === null || state.step === 0,
+    });
+    Object.assign(next, {
+      ariaLabel: words.next,
+      title: words.next,
+      disabled: state.row !== null && state.step === last,
+    });
     return element("div", { className: "follower" }, follow, back, next);
   }
 

@@ -31,7 +31,11 @@ export function detail(shown) {
   const about = element("p", { className: "hint", textContent: place.about });
   const head = element("div", { className: "about" }, element("div", {}, title, about));
   if (kind !== null && layer !== null) head.append(button(words.heads, "heads", () => open(kind, layer), {}));
-  const pictures = element("div", { className: "tensors" }, ...place.tensors.map((tensor) => picture(tensor, shown)));
+  const pictures = element(
+    "div",
+    { className: "tensors" },
+    ...place.tensors.map((tensor) => picture(tensor, shown)),
+  );
   return element("section", { className: "detail" }, head, pictures);
 }
 
@@ -45,7 +49,10 @@ function picture({ name, shape, at, zeros, limits, end }, { tokens, words, look,
   const [rows, columns] = at.shape;
   const bits = array(at);
   const [least, most] = limits.map(short);
-  const facts = [fill(words.shape, { rows: shape[0], columns: shape[1] }), fill(words.range, { least, most })];
+  const facts = [
+    fill(words.shape, { rows: shape[0], columns: shape[1] }),
+    fill(words.range, { least, most }),
+  ];
   if (zeros >= 0.01) facts.push(fill(words.zeros, { percent: `${Math.round(100 * zeros)}%` }));
   facts.push(fill(words.ends, { end: short(end) }));
   const canvas = heat(bits, columns, look, end);
@@ -56,10 +63,18 @@ function picture({ name, shape, at, zeros, limits, end }, { tokens, words, look,
     const column = Math.min(columns - 1, Math.floor((event.offsetX / width) * columns));
     const row = Math.min(rows - 1, Math.floor((event.offsetY / height) * rows));
     const value = short(HALF[bits[row * columns + column]]);
-    tip.show(canvas, [event.offsetX, event.offsetY], [fill(words.cell, { token: tokens[row], number: column + 1, value })]);
+    tip.show(
+      canvas,
+      [event.offsetX, event.offsetY],
+      [fill(words.cell, { token: tokens[row], number: column + 1, value })],
+    );
   };
   canvas.onpointerleave = () => tip.hide();
-  const labels = element("div", { className: "rows" }, ...tokens.map((token) => element("span", { textContent: token })));
+  const labels = element(
+    "div",
+    { className: "rows" },
+    ...tokens.map((token) => element("span", { textContent: token })),
+  );
   const caption = element("figcaption", {}, element("b", { textContent: name }), ` ${facts.join(" · ")}`);
   return element("figure", {}, caption, element("div", { className: "heat" }, labels, canvas));
 }
@@ -75,7 +90,9 @@ function picture({ name, shape, at, zeros, limits, end }, { tokens, words, look,
 export function heat(bits, columns, look, end) {
   const canvas = element("canvas", { width: columns, height: bits.length / columns });
   const image = new ImageData(columns, bits.length / columns);
-  new Uint32Array(image.data.buffer).set(Uint32Array.from(bits, (each) => look.ramps.diverging[entry(HALF[each], end, true)]));
+  new Uint32Array(image.data.buffer).set(
+    Uint32Array.from(bits, (each) => look.ramps.diverging[entry(HALF[each], end, true)]),
+  );
   contextOf(canvas).putImageData(image, 0, 0);
   return canvas;
 }

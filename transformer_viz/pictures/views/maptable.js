@@ -38,11 +38,19 @@ export function table(shown) {
   strip.style.setProperty("--places", String(places.length));
   const name = element("span", { className: "name", textContent: stack.name });
   if (stack.some) name.append(element("small", { textContent: stack.some }));
-  strip.append(name, ...layers(stack, words), element("span", {}), ...places.map((place) => step(shown, place)));
+  strip.append(
+    name,
+    ...layers(stack, words),
+    element("span", {}),
+    ...places.map((place) => step(shown, place)),
+  );
   if (isSelected) {
     const largest = Math.max(...stack.places.flatMap(({ lengths }) => lengths));
     const strips = state.mode === "values" ? stack.places.map((place) => values(place, shown)) : null;
-    strip.append(element("span", {}), ...stack.places.map(({ how }) => element("small", { className: "how", textContent: how })));
+    strip.append(
+      element("span", {}),
+      ...stack.places.map(({ how }) => element("small", { className: "how", textContent: how })),
+    );
     for (let row = 0; row < stack.tokens.length; row++) {
       strip.append(label(shown, row));
       for (const place of places) {
@@ -77,8 +85,12 @@ function layers({ places }, words) {
 function step({ stack, number: of, state, words, select }, number) {
   const place = stack.places[number];
   const isOpen = of === state.stack && number === state.place;
-  const press = () => select({ stack: of, place: isOpen ? null : number, ...(of === state.stack ? {} : { row: null }) });
-  const made = button("", `step-${of}-${number}`, press, { className: `step ${place.part}`, pressed: isOpen });
+  const press = () =>
+    select({ stack: of, place: isOpen ? null : number, ...(of === state.stack ? {} : { row: null }) });
+  const made = button("", `step-${of}-${number}`, press, {
+    className: `step ${place.part}`,
+    pressed: isOpen,
+  });
   if (place.normed) made.append(element("small", { textContent: `${words.norm} →` }));
   made.append(element("span", { textContent: place.title }));
   if (place.renormed) made.append(element("small", { textContent: `→ ${words.norm}` }));
@@ -93,7 +105,8 @@ const isAt = (state, stack, place) => state.row !== null && state.stack === stac
 function label({ stack, number, state, select }, row) {
   const token = stack.tokens[row];
   const isFollowed = state.row === row;
-  const press = () => select({ stack: number, row: isFollowed ? null : row, step: isFollowed ? 0 : state.step });
+  const press = () =>
+    select({ stack: number, row: isFollowed ? null : row, step: isFollowed ? 0 : state.step });
   const made = button(token, `row-${row}`, press, { className: "token", pressed: isFollowed });
   made.title = token;
   return made;
@@ -116,11 +129,22 @@ function cell({ stack, number, state, words, look, tip }, row, place, largest, s
   if (isAt(state, number, place)) made.classList.add("at");
   if (whole) made.style.gridRow = `span ${stack.tokens.length}`;
   const isRead = found && (state.mode === "reads" || !lengths.length);
-  if (isRead) write(made, found, look, stack.places.some(({ whole }) => whole));
+  if (isRead)
+    write(
+      made,
+      found,
+      look,
+      stack.places.some(({ whole }) => whole),
+    );
   else if (strip) made.append(strip);
   else bar(made, lengths[row], largest);
   if (found) {
-    const said = fill(words.read_cell, { token: stack.tokens[row], step, label: found.label, percent: percent(found.prob) });
+    const said = fill(words.read_cell, {
+      token: stack.tokens[row],
+      step,
+      label: found.label,
+      percent: percent(found.prob),
+    });
     made.onpointerenter = () => tip.show(made, [0, made.offsetHeight], [said]);
     made.onpointerleave = () => tip.hide();
   }
@@ -140,7 +164,9 @@ function write(made, { label, prob, kind }, look, isClass) {
   made.classList.add(isClass ? "class" : ["other", "own", "final"][kind]);
   if (isAnswer || isClass) {
     const { sequential, diverging } = look.ramps;
-    const colour = isClass ? diverging[entry(isAnswer ? prob : -prob, 1, true)] : sequential[entry(prob, 1, false)];
+    const colour = isClass
+      ? diverging[entry(isAnswer ? prob : -prob, 1, true)]
+      : sequential[entry(prob, 1, false)];
     made.style.background = css(colour);
     made.style.color = inkOn(colour);
   }
@@ -159,12 +185,16 @@ function values({ stream }, { array, look }) {
   if (!stream) return null;
   const [rows, columns] = stream.at.shape;
   const bits = array(stream.at);
-  return Array.from({ length: rows }, (_, row) => heat(bits.subarray(row * columns, (row + 1) * columns), columns, look, stream.end));
+  return Array.from({ length: rows }, (_, row) =>
+    heat(bits.subarray(row * columns, (row + 1) * columns), columns, look, stream.end),
+  );
 }
 
 /** Return the mean length of the vectors after each step. @param {Stack} stack @param {Words} words */
 function lengths({ places }, words) {
-  const means = places.map(({ lengths }) => lengths.reduce((sum, length) => sum + length, 0) / lengths.length);
+  const means = places.map(
+    ({ lengths }) => lengths.reduce((sum, length) => sum + length, 0) / lengths.length,
+  );
   const largest = Math.max(...means.filter(Number.isFinite));
   const name = element("span", { className: "name", textContent: words.length });
   name.append(element("small", { textContent: words.mean }));

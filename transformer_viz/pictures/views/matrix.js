@@ -77,7 +77,9 @@ export function matrix(host) {
     const at = layout.last();
     if (!at) return true;
     const [x, y] = point ?? [at.left + at.across / 2, at.top + at.down / 2];
-    return zoom.show(zoomed(zoom.part(), zoom.all(), factor, [(y - at.top) / at.down, (x - at.left) / at.across]));
+    return zoom.show(
+      zoomed(zoom.part(), zoom.all(), factor, [(y - at.top) / at.down, (x - at.left) / at.across]),
+    );
   }
 
   /** Highlight the cell beside the highlighted one. */

@@ -43,41 +43,44 @@ export function paint(view, host) {
     host.send(strokes);
   }
 
-  Object.assign(view, /** @type {Partial<MatrixView>} */ ({
-    draw(pen, width, height, scale) {
-      draw(pen, width, height, scale);
-      const [cell, drawing] = [cellOf(host.highlighted()), view.drawing(scale)];
-      if (host.applied() !== null && cell && drawing) drawBox(pen, drawing, boxOf(held ?? cell, cell));
-    },
-    begin(x, y) {
-      if (host.applied() !== null) held = view.cellAt([x, y]);
-      return held !== null;
-    },
-    point(x, y) {
-      const cell = held && view.nearest([x, y]);
-      if (cell) host.highlight(cell, [x, y]);
-      else point(x, y);
-    },
-    end(x, y) {
-      const [from, to] = [held, view.nearest([x, y])];
-      held = null;
-      if (from && to) stroke(from, to);
-      point(x, y);
-    },
-    leave() {
-      held = null;
-      leave();
-    },
-    reset() {
-      if (host.applied() === null) reset();
-    },
-    key(event) {
-      if (host.applied() === null || (event.key !== " " && event.key !== "Enter")) return key(event);
-      const cell = cellOf(host.highlighted());
-      if (cell) stroke(cell, cell);
-      return true;
-    },
-  }));
+  Object.assign(
+    view,
+    /** @type {Partial<MatrixView>} */ ({
+      draw(pen, width, height, scale) {
+        draw(pen, width, height, scale);
+        const [cell, drawing] = [cellOf(host.highlighted()), view.drawing(scale)];
+        if (host.applied() !== null && cell && drawing) drawBox(pen, drawing, boxOf(held ?? cell, cell));
+      },
+      begin(x, y) {
+        if (host.applied() !== null) held = view.cellAt([x, y]);
+        return held !== null;
+      },
+      point(x, y) {
+        const cell = held && view.nearest([x, y]);
+        if (cell) host.highlight(cell, [x, y]);
+        else point(x, y);
+      },
+      end(x, y) {
+        const [from, to] = [held, view.nearest([x, y])];
+        held = null;
+        if (from && to) stroke(from, to);
+        point(x, y);
+      },
+      leave() {
+        held = null;
+        leave();
+      },
+      reset() {
+        if (host.applied() === null) reset();
+      },
+      key(event) {
+        if (host.applied() === null || (event.key !== " " && event.key !== "Enter")) return key(event);
+        const cell = cellOf(host.highlighted());
+        if (cell) stroke(cell, cell);
+        return true;
+      },
+    }),
+  );
 
   return () => {
     strokes = strokes.filter(([number]) => number > (host.applied() ?? 0));
@@ -100,7 +103,12 @@ const cellOf = ({ row, column }) => (row === null || column === null ? null : { 
  */
 export function boxOf(from, to) {
   const [low, high] = [Math.min, Math.max];
-  return [low(from.row, to.row), low(from.column, to.column), high(from.row, to.row), high(from.column, to.column)];
+  return [
+    low(from.row, to.row),
+    low(from.column, to.column),
+    high(from.row, to.row),
+    high(from.column, to.column),
+  ];
 }
 
 /**

@@ -5,7 +5,7 @@ import { element } from "./element.js";
 import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
 import { matrix, NOTHING } from "./matrix.js";
 import { paint } from "./paint.js";
-import { save, SAVED } from "./saving.js";
+import { SAVED, save } from "./saving.js";
 import { csvOf, valueAt } from "./scene.js";
 import { surface } from "./surface.js";
 import { tableOf } from "./table.js";
@@ -57,7 +57,13 @@ export function unpacked({ values, colours, limit, signed, ticks, ...rest }) {
   const pixels = rest.projected ? Math.max(LEAST_PROJECTED, rest.pixels) : rest.pixels;
   const bytes = Uint8Array.from(atob(values), (letter) => letter.charCodeAt(0));
   const scale = { ramp: ramp(colours), limit, signed, ticks };
-  return { ...rest, pixels, key: `${rest.rows.length}/${rest.columns.length}`, values: new Float32Array(bytes.buffer), scale };
+  return {
+    ...rest,
+    pixels,
+    key: `${rest.rows.length}/${rest.columns.length}`,
+    values: new Float32Array(bytes.buffer),
+    scale,
+  };
 }
 
 export class Panel {
@@ -134,7 +140,8 @@ export class Panel {
   others() {
     const { rows, columns } = this.of;
     return this.group().filter(
-      (panel) => panel !== this && panel.of.rows.length === rows.length && panel.of.columns.length === columns.length,
+      (panel) =>
+        panel !== this && panel.of.rows.length === rows.length && panel.of.columns.length === columns.length,
     );
   }
 
@@ -223,7 +230,9 @@ export class Panel {
     const { background, text: colour, font } = this.page.theme;
     const around = { background, colour, font, titles: [this.of.title], titled: SAVED.titled };
     const blob =
-      kind === "csv" ? new Blob([csvOf(this.of, PRECISION)], { type: "text/csv" }) : await this.surface.picture(kind, around);
+      kind === "csv"
+        ? new Blob([csvOf(this.of, PRECISION)], { type: "text/csv" })
+        : await this.surface.picture(kind, around);
     save(blob, `${this.of.name}.${kind}`);
   }
 }

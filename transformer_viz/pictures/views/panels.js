@@ -67,7 +67,11 @@ class Panels {
 
   /** @param {Named} packed */
   newMember(packed) {
-    const [heading, formula, own] = [element("h4", {}), element("p", { className: "formula" }), element("div", {})];
+    const [heading, formula, own] = [
+      element("h4", {}),
+      element("p", { className: "formula" }),
+      element("div", {}),
+    ];
     const section = element("section", {}, heading, formula, own);
     this.element.append(section);
     const group = () => this.members.map(({ panel }) => panel);

@@ -220,7 +220,10 @@ export function parse(bytes) {
   const { header, array } = unpack(bytes);
   /** @type {(Facts & {arrays: Described})[]} */
   const kinds = header.attentions;
-  return { ...header, attentions: Object.fromEntries(kinds.map((facts) => [facts.kind, attentionOf(facts, array)])) };
+  return {
+    ...header,
+    attentions: Object.fromEntries(kinds.map((facts) => [facts.kind, attentionOf(facts, array)])),
+  };
 }
 
 /** @typedef {ReturnType<typeof attentionOf>} Attention One kind of attention, with functions that read one head. */
@@ -250,10 +253,14 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
   const scores = arrays.scores ? array(arrays.scores) : null;
   const norms = arrays.norms ? array(arrays.norms) : null;
   const evidence = arrays.evidence ? array(arrays.evidence) : null;
-  const before = arrays.before && arrays.beforeMask ? { weights: array(arrays.before), mask: array(arrays.beforeMask) } : null;
+  const before =
+    arrays.before && arrays.beforeMask
+      ? { weights: array(arrays.before), mask: array(arrays.beforeMask) }
+      : null;
   const [rowPlaces, columnPlaces] = facts.places ?? [null, null];
   /** @type {(query: number, key: number, side: 0 | 1) => boolean} */
-  const exists = (query, key, side) => (rowPlaces?.[query][side] ?? 0) >= 0 && (columnPlaces?.[key][side] ?? 0) >= 0;
+  const exists = (query, key, side) =>
+    (rowPlaces?.[query][side] ?? 0) >= 0 && (columnPlaces?.[key][side] ?? 0) >= 0;
   const names = /** @type {VectorName[]} */ (Object.keys(sizes));
   const vectors = new Map(names.flatMap((name) => (arrays[name] ? [[name, array(arrays[name])]] : [])));
   /** @type {Partial<Record<Value, Field>>} */
@@ -269,17 +276,24 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
     return (maskLayers > 1 ? layer * maskHeads : 0) + (maskHeads > 1 ? head : 0);
   };
   /** @type {(mask: Uint8Array) => (layer: number, head: number, query: number, key: number) => boolean} */
-  const isAllowed = (mask) => (layer, head, query, key) => mask[maskOf(layer, head) * cells + query * keys + key] > 0;
+  const isAllowed = (mask) => (layer, head, query, key) =>
+    mask[maskOf(layer, head) * cells + query * keys + key] > 0;
   const allowed = isAllowed(mask);
 
   const masks = maskLayers * maskHeads;
-  const rows = Array.from({ length: masks * queries }, (_, row) => mask.subarray(row * keys, (row + 1) * keys));
+  const rows = Array.from({ length: masks * queries }, (_, row) =>
+    mask.subarray(row * keys, (row + 1) * keys),
+  );
   const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
   const countsOf = (/** @type {number} */ number) => counts.slice(number * queries, (number + 1) * queries);
-  const hasMasked = (/** @type {number} */ layer, /** @type {number} */ head) => countsOf(maskOf(layer, head)).some((count) => count < keys);
+  const hasMasked = (/** @type {number} */ layer, /** @type {number} */ head) =>
+    countsOf(maskOf(layer, head)).some((count) => count < keys);
   const widest = Array.from({ length: masks }, (_, number) => Math.max(...countsOf(number)));
 
-  const isAlone = Array.from({ length: queries }, (_, query) => rowPlaces?.[query].some((place) => place < 0) ?? false);
+  const isAlone = Array.from(
+    { length: queries },
+    (_, query) => rowPlaces?.[query].some((place) => place < 0) ?? false,
+  );
 
   /** @type {(layer: number, head: number, ...values: [Value, Value]) => Field} */
   function difference(layer, head, ...values) {
@@ -322,7 +336,13 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
       data[cell] = number;
       if (Math.abs(number) > largest) largest = Math.abs(number);
     }
-    return { layer, head, data, largest, signed: facts.signed === true || (source !== weights && source !== before?.weights) };
+    return {
+      layer,
+      head,
+      data,
+      largest,
+      signed: facts.signed === true || (source !== weights && source !== before?.weights),
+    };
   }
 
   const attention = {
@@ -364,7 +384,9 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
       const step = facts.layers * heads * measures.length;
       const found = measures.map((measure, number) => {
         const at = (layer * heads + head) * measures.length + number;
-        const [mean, spread, held, uniform, here] = [0, 1, 2, 3, 4].map((row) => evidence?.[row * step + at] ?? NaN);
+        const [mean, spread, held, uniform, here] = [0, 1, 2, 3, 4].map(
+          (row) => evidence?.[row * step + at] ?? NaN,
+        );
         return { ...measure, mean, spread, held, uniform, here };
       });
       return found.filter(({ mean, here }) => !Number.isNaN(mean) || !Number.isNaN(here));

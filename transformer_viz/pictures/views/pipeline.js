@@ -62,7 +62,9 @@ export function pipelineOf({ label, tokens, stacks, output }, isLit, press) {
   const chip = (/** @type {Step} */ step, /** @type {string} */ stack) => {
     const isHere = !step.is_norm && isLit(step, stack);
     const name = `step-${stack}-${step.part}${step.is_norm ? "-norm" : ""}`;
-    const made = press ? button(step.title, name, () => press(step, stack), {}) : element("span", { textContent: step.title });
+    const made = press
+      ? button(step.title, name, () => press(step, stack), {})
+      : element("span", { textContent: step.title });
     made.classList.add("link");
     if (isHere) made.ariaCurrent = "step";
     return made;
@@ -71,8 +73,15 @@ export function pipelineOf({ label, tokens, stacks, output }, isLit, press) {
   line.append(element("span", { className: "link", textContent: tokens }));
   for (const { stack, name, layers, begin, block } of stacks) {
     const times = layers > 1 ? `× ${layers}` : "";
-    const box = element("span", { className: "block" }, ...[name && element("b", { textContent: name })].filter(Boolean));
-    box.append(...block.map((step) => chip(step, stack)), ...(times ? [element("b", { className: "times", textContent: times })] : []));
+    const box = element(
+      "span",
+      { className: "block" },
+      ...[name && element("b", { textContent: name })].filter(Boolean),
+    );
+    box.append(
+      ...block.map((step) => chip(step, stack)),
+      ...(times ? [element("b", { className: "times", textContent: times })] : []),
+    );
     line.append(...begin.map((step) => chip(step, stack)), ...(block.length ? [box] : []));
   }
   line.append(...output.map((step) => chip(step, last)));

@@ -79,9 +79,14 @@ export function place(scene, ruler, width) {
   const [lines, count] = [rows.length, columns.length];
   const most = MOST_LABEL[scene.fit] * Math.max(1, pixels / PIXELS);
   const title = scene.rowTitle ? TITLE : 0;
-  const spare = scene.fit === "square" ? Math.max(SHORTEST, width - title - 10 - lines * pixels * LINE.square) : most;
+  const spare =
+    scene.fit === "square" ? Math.max(SHORTEST, width - title - 10 - lines * pixels * LINE.square) : most;
   const [high, wide] = [scene.tall ?? MOST_HEIGHT, width * (1 - SHARE)];
-  const beside = widest(ruler, named(rows, scene.rowWords, pixels, high), Math.min(most, spare, width * SHARE));
+  const beside = widest(
+    ruler,
+    named(rows, scene.rowWords, pixels, high),
+    Math.min(most, spare, width * SHARE),
+  );
   const left = beside + 6 + title;
   const longest = widest(ruler, named(columns, scene.columnWords, pixels, wide), most);
   const above = { 0: pixels, 45: (longest + pixels) * TILTED, 90: longest };
@@ -92,18 +97,26 @@ export function place(scene, ruler, width) {
     return FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, pixels, tall);
   };
   const room = size(4)[0] / count;
-  const level = levelOf(columns.map((text) => widest(ruler, [text], most)), Math.max(room, pixels * 1.4 + 4));
+  const level = levelOf(
+    columns.map((text) => widest(ruler, [text], most)),
+    Math.max(room, pixels * 1.4 + 4),
+  );
   /** @returns {[tilt: Tilt, right: number]} */
   const tilted = () => {
     if (scene.fit === "square") return [90, 4]; // a tilted label would take room from the cells
-    const beyond = columns.map((text, i) => (widest(ruler, [text], most) + pixels) * TILTED - (count - i - 0.5) * room);
+    const beyond = columns.map(
+      (text, i) => (widest(ruler, [text], most) + pixels) * TILTED - (count - i - 0.5) * room,
+    );
     const right = scene.sums ? 4 : Math.max(4, ...beyond);
     return size(right, 45)[0] / count >= needed(45, scene, longest) ? [45, right] : [90, 4];
   };
   const [tilt, right] = level === null ? tilted() : /** @type {const} */ ([0, 4]);
   const [across, down] = size(right, tilt).map(Math.floor);
   const top = topOf(tilt);
-  const rooms = { longest: level ?? longest, wide: level === null ? longest : Math.max(level, Math.min(WIDE * room, most)) };
+  const rooms = {
+    longest: level ?? longest,
+    wide: level === null ? longest : Math.max(level, Math.min(WIDE * room, most)),
+  };
   return { left, top, across, down, beside, ...rooms, tilt, width, height: top + down + SCALE };
 }
 
@@ -115,7 +128,10 @@ export function place(scene, ruler, width) {
  * @param {number} pixels
  * @param {number} room
  */
-const named = (labels, words, pixels, room) => [...labels, ...(labels.length * pixels > room ? (words ?? []) : []).map(([, , text]) => text)];
+const named = (labels, words, pixels, room) => [
+  ...labels,
+  ...(labels.length * pixels > room ? (words ?? []) : []).map(([, , text]) => text),
+];
 
 /**
  * Return the width of the longest label if they fit side by side, without the few that are wider and have room between
@@ -125,7 +141,10 @@ const named = (labels, words, pixels, room) => [...labels, ...(labels.length * p
  * @param {number} room
  */
 function levelOf(widths, room) {
-  const [narrow, wide] = [widths.filter((width) => width + 4 <= room), widths.filter((width) => width + 4 > room)];
+  const [narrow, wide] = [
+    widths.filter((width) => width + 4 <= room),
+    widths.filter((width) => width + 4 > room),
+  ];
   const longest = Math.max(0, ...narrow);
   if (!wide.length) return longest;
   const touch = widths.some((width, i) => width + 4 > room && widths[i + 1] + 4 > room);
@@ -179,7 +198,10 @@ export function cellAt(at, part, [x, y]) {
 export function nearestCell(at, part, [x, y]) {
   /** @type {(share: number, first: number, count: number) => number} */
   const within = (share, first, count) =>
-    Math.max(0, Math.min(Math.ceil(first + count) - 1, Math.floor(first + Math.max(0, Math.min(1, share)) * count)));
+    Math.max(
+      0,
+      Math.min(Math.ceil(first + count) - 1, Math.floor(first + Math.max(0, Math.min(1, share)) * count)),
+    );
   return {
     row: within((y - at.top) / at.down, part.row, part.rows),
     column: within((x - at.left) / at.across, part.column, part.columns),
@@ -214,6 +236,9 @@ export function visibleBox(at, part, [row, column, lastRow, lastColumn]) {
   const [first, end] = [Math.max(row, part.row), Math.min(lastRow + 1, part.row + part.rows)];
   const [begin, stop] = [Math.max(column, part.column), Math.min(lastColumn + 1, part.column + part.columns)];
   if (first >= end || begin >= stop) return null;
-  const corner = /** @type {const} */ ([at.left + (begin - part.column) * across, at.top + (first - part.row) * down]);
+  const corner = /** @type {const} */ ([
+    at.left + (begin - part.column) * across,
+    at.top + (first - part.row) * down,
+  ]);
   return [...corner, (stop - begin) * across, (end - first) * down];
 }

@@ -61,7 +61,16 @@ export function rowOf(attention, layer, head, query) {
     for (let i = 0; i < context.length; i++) context[i] += cell.weighted[i];
   }
   const unrotated = attention.vector("unrotated", at * queries + query);
-  return { query, q, unrotated, cells, sum, context, equal: compared(context, own), ...around(attention, layer, query) };
+  return {
+    query,
+    q,
+    unrotated,
+    cells,
+    sum,
+    context,
+    equal: compared(context, own),
+    ...around(attention, layer, query),
+  };
 }
 
 /**

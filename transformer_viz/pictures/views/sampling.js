@@ -16,7 +16,8 @@
 export function distribution(ranked, { temperature, topK, topP }) {
   const count = temperature ? Math.min(topK ?? ranked.length, ranked.length) : 1;
   const shares = new Float64Array(ranked.length);
-  for (let rank = 0; rank < count; rank++) shares[rank] = rank ? Math.exp((ranked[rank] - ranked[0]) / temperature) : 1;
+  for (let rank = 0; rank < count; rank++)
+    shares[rank] = rank ? Math.exp((ranked[rank] - ranked[0]) / temperature) : 1;
   normalise(shares);
   if (topP >= 1) return shares;
   let reached = 0;

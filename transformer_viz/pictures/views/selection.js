@@ -142,7 +142,12 @@ export class Selection {
     for (const [kind, attention] of Object.entries(this.attentions)) {
       for (const [number, share] of movedOf(attention).entries()) {
         if (share <= found.share) continue;
-        Object.assign(found, { kind, layer: Math.floor(number / attention.heads), head: number % attention.heads, share });
+        Object.assign(found, {
+          kind,
+          layer: Math.floor(number / attention.heads),
+          head: number % attention.heads,
+          share,
+        });
       }
     }
     return found;

@@ -53,7 +53,11 @@ export function known(measure) {
 
 /** @param {Address | null} chosen @param {Place} shown @returns {Place} */
 function placeOf(chosen, shown) {
-  return { kind: chosen?.kind ?? shown.kind, layer: chosen?.layer ?? shown.layer, head: chosen?.head ?? shown.head };
+  return {
+    kind: chosen?.kind ?? shown.kind,
+    layer: chosen?.layer ?? shown.layer,
+    head: chosen?.head ?? shown.head,
+  };
 }
 
 /** @param {Element} parent @param {Element} root @returns {Follower} */

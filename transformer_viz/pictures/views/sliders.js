@@ -80,7 +80,11 @@ export class Sampling {
   show() {
     const { temperature, topK, topP } = this.settings;
     const values = [temperature, topK ?? MOST + 1, topP];
-    const shown = [temperature.toFixed(2), topK ? `${topK}` : this.labels.off, topP < 1 ? topP.toFixed(2) : this.labels.off];
+    const shown = [
+      temperature.toFixed(2),
+      topK ? `${topK}` : this.labels.off,
+      topP < 1 ? topP.toFixed(2) : this.labels.off,
+    ];
     for (const [i, { name, input, label, output, box }] of this.inputs.entries()) {
       label.textContent = this.labels[name];
       box.title = this.helps[name];

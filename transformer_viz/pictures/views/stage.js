@@ -23,7 +23,9 @@ export class Stage {
     for (let node = outside(this.element); node; node = outside(node)) scrolled += node.scrollTop;
     const top = this.element.getBoundingClientRect().top + scrolled;
     const style = getComputedStyle(document.documentElement);
-    const [below, room] = ["--below", "--room"].map((name) => Number.parseFloat(style.getPropertyValue(name)) || 0);
+    const [below, room] = ["--below", "--room"].map(
+      (name) => Number.parseFloat(style.getPropertyValue(name)) || 0,
+    );
     this.height = Math.max(LEAST, Math.floor((room || window.innerHeight) - below - top - BELOW));
   }
 

@@ -67,7 +67,8 @@ export function steps(host) {
       const found = computed(width);
       const isCovered = found && attention.isCovered(state.layer, state.head, found.row.query);
       if (isCovered) return write(pen, look, words.covered, 0, 16, { room: width });
-      if (!found) return write(pen, look, attention.later ? words.fetching : words.too_long, 0, 16, { room: width });
+      if (!found)
+        return write(pen, look, attention.later ? words.fetching : words.too_long, 0, 16, { room: width });
       const { row } = found;
       if (row.stream) chain(pen, look, before(row, attention, words), 0, width);
       drawWorked(pen, { look, words, attention, marked: state }, found, top, width);
@@ -114,7 +115,12 @@ function before({ token, position, stream, reads, unrotated, q, query, embedded 
   const links = [
     token && { label: words.token_embedding, vector: token, largest },
     position && { label: none ? `${words.position}: 0` : words.position, vector: position, largest, by: "+" },
-    stream && { label: embedded ? `${mark(embedded)} ${words.sum}` : words.stream, vector: stream, largest, by: "=" },
+    stream && {
+      label: embedded ? `${mark(embedded)} ${words.sum}` : words.stream,
+      vector: stream,
+      largest,
+      by: "=",
+    },
     reads && { label: words.normalised, vector: reads, by: "LN →" },
     unrotated && { label: words.unrotated, vector: unrotated, by: "· W_Q →" },
     { label: of, vector: q, by: unrotated ? "RoPE →" : "· W_Q →" },

@@ -90,7 +90,12 @@ function savePage({ kind, layer, head, view, value, scale, sort, pinned, project
   };
   waiting?.disconnect();
   waiting = new MutationObserver(press);
-  waiting.observe(document.body, { attributes: true, attributeFilter: ["class"], childList: true, subtree: true });
+  waiting.observe(document.body, {
+    attributes: true,
+    attributeFilter: ["class"],
+    childList: true,
+    subtree: true,
+  });
   const start = { kind, layer, head, view, value, scale, sort, pinned, projected };
   setStateValue("exported", { number, start });
 }

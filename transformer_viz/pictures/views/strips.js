@@ -66,7 +66,14 @@ export function strip(pen, look, numbers, x, y, width, largest) {
  * @param {number} y
  * @param {Style} style
  */
-export function write(pen, { theme }, text, x, y, { align = "left", colour = theme.soft, bold = false, room = 400 } = {}) {
+export function write(
+  pen,
+  { theme },
+  text,
+  x,
+  y,
+  { align = "left", colour = theme.soft, bold = false, room = 400 } = {},
+) {
   pen.font = `${bold ? 600 : 400} ${PIXELS}px ${theme.font}`;
   pen.fillStyle = colour;
   pen.textAlign = align;
@@ -113,4 +120,5 @@ export function chain(pen, look, links, y, width) {
   });
 }
 
-const perLine = (/** @type {number} */ width) => Math.max(1, Math.floor((width + OPERATOR) / (LEAST + OPERATOR)));
+const perLine = (/** @type {number} */ width) =>
+  Math.max(1, Math.floor((width + OPERATOR) / (LEAST + OPERATOR)));

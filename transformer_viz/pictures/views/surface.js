@@ -150,7 +150,12 @@ function listen(canvas, view) {
   });
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button) return;
-    held = { from: place(event), at: place(event), own: view.begin?.(...place(event)) ?? false, moved: false };
+    held = {
+      from: place(event),
+      at: place(event),
+      own: view.begin?.(...place(event)) ?? false,
+      moved: false,
+    };
     if (view.drag || held.own) canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointerup", (event) => {
@@ -164,7 +169,8 @@ function listen(canvas, view) {
   };
   canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("pointercancel", leave);
-  const wheel = (/** @type {WheelEvent} */ event) => view.wheel?.(event, ...place(event)) && event.preventDefault();
+  const wheel = (/** @type {WheelEvent} */ event) =>
+    view.wheel?.(event, ...place(event)) && event.preventDefault();
   canvas.addEventListener("wheel", wheel, { passive: false });
   canvas.addEventListener("dblclick", () => view.reset?.());
   onKey(canvas, "", (event) => view.key?.(event));

@@ -35,7 +35,16 @@ export class SvgContext {
 
   save() {
     const { fillStyle, strokeStyle, globalAlpha, lineWidth, font, textAlign, textBaseline, moves } = this;
-    this.states.push({ fillStyle, strokeStyle, globalAlpha, lineWidth, font, textAlign, textBaseline, moves });
+    this.states.push({
+      fillStyle,
+      strokeStyle,
+      globalAlpha,
+      lineWidth,
+      font,
+      textAlign,
+      textBaseline,
+      moves,
+    });
   }
 
   restore() {
@@ -94,7 +103,9 @@ export class SvgContext {
 
   /** @type {Pen["fillText"]} */
   fillText(text, x, y) {
-    const anchor = { center: "middle", right: "end", end: "end", left: "start", start: "start" }[this.textAlign];
+    const anchor = { center: "middle", right: "end", end: "end", left: "start", start: "start" }[
+      this.textAlign
+    ];
     const baseline = this.textBaseline === "middle" ? "central" : "auto";
     const font = escaped(`font:${this.font}`);
     const place = `x="${short(x)}" y="${short(y)}" text-anchor="${anchor}" dominant-baseline="${baseline}"`;
@@ -129,7 +140,12 @@ export class SvgContext {
         const [begin, end] = [Math.max(from, left), Math.min(to, right)];
         const channels = [colour & 255, (colour >> 8) & 255, (colour >> 16) & 255];
         this.fillStyle = `rgb(${channels.join()})`;
-        this.fillRect(x + (begin - left) * across, y + (high - top) * down, (end - begin) * across, (low - high) * down);
+        this.fillRect(
+          x + (begin - left) * across,
+          y + (high - top) * down,
+          (end - begin) * across,
+          (low - high) * down,
+        );
       }
     }
   }
@@ -158,4 +174,5 @@ export class SvgContext {
 
 const short = (/** @type {number} */ number) => Math.round(number * 100) / 100;
 
-const escaped = (/** @type {string} */ text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const escaped = (/** @type {string} */ text) =>
+  String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

@@ -106,7 +106,11 @@ export function looks(palettes) {
   const ramps = {};
   return (theme) => {
     const { sequential, diverging, effects, heads, gap } = palettes[theme.name];
-    ramps[theme.name] ??= { sequential: ramp(sequential), diverging: ramp(diverging), effects: ramp(effects) };
+    ramps[theme.name] ??= {
+      sequential: ramp(sequential),
+      diverging: ramp(diverging),
+      effects: ramp(effects),
+    };
     return { theme, ramps: ramps[theme.name], heads, gap };
   };
 }

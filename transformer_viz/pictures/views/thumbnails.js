@@ -27,7 +27,10 @@ export function thumbnailsOf() {
   return (attention, ramps) => {
     if (from[0] === attention && from[1] === ramps) return drawn;
     const { layers, heads } = attention;
-    const places = Array.from({ length: layers * heads }, (_, i) => ({ layer: Math.floor(i / heads), head: i % heads }));
+    const places = Array.from({ length: layers * heads }, (_, i) => ({
+      layer: Math.floor(i / heads),
+      head: i % heads,
+    }));
     const draw = drawerOf(attention, ramps);
     drawn = places.map(({ layer, head }) => draw(layer, head));
     from = [attention, ramps];
@@ -42,7 +45,8 @@ function drawerOf(attention, { sequential, diverging }) {
   if (attention.isCompared) return changesOf(attention, diverging);
   if (!attention.areNumbers) return shownWith(attention, sequential);
   const table = attention.signed ? diverging : sequential;
-  const largest = (/** @type {number} */ layer, /** @type {number} */ head) => attention.field(layer, head, "weights").largest;
+  const largest = (/** @type {number} */ layer, /** @type {number} */ head) =>
+    attention.field(layer, head, "weights").largest;
   return strongestWith(attention, "weights", table, attention.signed === true, largest);
 }
 
@@ -75,7 +79,8 @@ function changesOf(attention, table) {
   const { layers, heads } = attention;
   let limit = LEAST_LIMIT;
   for (let layer = 0; layer < layers; layer++) {
-    for (let head = 0; head < heads; head++) limit = Math.max(limit, attention.field(layer, head, "change").largest);
+    for (let head = 0; head < heads; head++)
+      limit = Math.max(limit, attention.field(layer, head, "change").largest);
   }
   return strongestWith(attention, "change", table, true, () => limit);
 }

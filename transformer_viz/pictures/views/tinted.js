@@ -12,7 +12,9 @@ let send = null;
 /** @param {Component<null>} component */
 export default function ({ setTriggerValue }) {
   if (!send) {
-    document.addEventListener("click", ({ target }) => press(target instanceof Element ? target.closest(WORD) : null));
+    document.addEventListener("click", ({ target }) =>
+      press(target instanceof Element ? target.closest(WORD) : null),
+    );
     onKey(document.body, WORD, ({ key }, word) => (key === "Enter" || key === " ") && press(word));
   }
   send = setTriggerValue;

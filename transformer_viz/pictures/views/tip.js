@@ -26,7 +26,9 @@ export function tipOf(root) {
       tip.hidden = true;
     },
     show(beside, [x, y], parts) {
-      const lines = parts.map((part) => (typeof part === "string" ? element("span", { textContent: part }) : part));
+      const lines = parts.map((part) =>
+        typeof part === "string" ? element("span", { textContent: part }) : part,
+      );
       tip.replaceChildren(...lines);
       tip.hidden = false;
       const [edge, own] = [beside.getBoundingClientRect(), root.getBoundingClientRect()];

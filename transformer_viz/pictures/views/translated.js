@@ -27,12 +27,15 @@ function watch(layer) {
   translate(layer);
 }
 
-new MutationObserver((records) => records.flatMap(({ addedNodes }) => [...addedNodes]).forEach(watch)).observe(document.body, {
+new MutationObserver((records) =>
+  records.flatMap(({ addedNodes }) => [...addedNodes]).forEach(watch),
+).observe(document.body, {
   childList: true,
 });
 
 document.addEventListener("focusin", ({ target }) => {
-  if (target instanceof HTMLInputElement && words.has(target.placeholder)) target.placeholder = words.get(target.placeholder) ?? "";
+  if (target instanceof HTMLInputElement && words.has(target.placeholder))
+    target.placeholder = words.get(target.placeholder) ?? "";
 });
 
 /** Replace the texts in a part of a layer that are known. @param {Node} part */

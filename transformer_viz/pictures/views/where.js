@@ -13,7 +13,8 @@ import { openHeads, openMap, pipelineOf, showIn } from "./pipeline.js";
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector("div");
   const { model, pipeline, lit, projected } = data;
-  const isLit = (/** @type {Step} */ { part }, /** @type {string} */ stack) => part === lit.part && stack === lit.stack;
+  const isLit = (/** @type {Step} */ { part }, /** @type {string} */ stack) =>
+    part === lit.part && stack === lit.stack;
   const layer = () => (kept()?.model === model ? (kept()?.layer ?? 0) : 0);
   const press = (/** @type {Step} */ { part, kind, is_norm: isNorm }, /** @type {string} */ stack) => {
     if (kind && !isNorm) openHeads(model, kind, layer());

@@ -95,7 +95,12 @@ function columnsOf(width, numbers) {
   const size = free >= 30 ? Math.min(190, free) : 0;
   const strip = size && size + 14;
   const of = Object.fromEntries(numbers.map((name) => [name, number]));
-  const wide = /** @type {Record<NumberName | StripName, number>} */ ({ k: strip, ...of, v: strip, weighted: strip });
+  const wide = /** @type {Record<NumberName | StripName, number>} */ ({
+    k: strip,
+    ...of,
+    v: strip,
+    weighted: strip,
+  });
   /** @type {Columns["places"]} */
   const places = {};
   let x = TOKEN;
@@ -147,9 +152,14 @@ function drawHeader(pen, { look, words, attention }, { places, size, number, num
   };
   const [y, colour] = [top + 18, look.theme.muted];
   for (const name of numbers) {
-    write(pen, look, formulas[name], (places[name] ?? 0) + number - 10, y, { colour, align: "right", room: number });
+    write(pen, look, formulas[name], (places[name] ?? 0) + number - 10, y, {
+      colour,
+      align: "right",
+      room: number,
+    });
   }
-  for (const name of STRIPS) if (size) write(pen, look, formulas[name], places[name] ?? 0, y, { colour, room: size });
+  for (const name of STRIPS)
+    if (size) write(pen, look, formulas[name], places[name] ?? 0, y, { colour, room: size });
 }
 
 /**
@@ -169,7 +179,8 @@ function drawKey(pen, { look, words, attention, marked }, { places, size, number
     colour: cell.allowed ? look.theme.text : look.theme.muted,
   };
   write(pen, look, attention.keyTokens[cell.key], TOKEN - 12, middle, { ...style, room: TOKEN - 14 });
-  for (const name of STRIPS) if (size) strip(pen, look, cell[name], places[name] ?? 0, y + 3, size, ends[name]);
+  for (const name of STRIPS)
+    if (size) strip(pen, look, cell[name], places[name] ?? 0, y + 3, size, ends[name]);
   pen.fillStyle = css(look.ramps.sequential[150]);
   pen.globalAlpha = 0.5;
   pen.fillRect((places.weight ?? 0) + 4, y + 4, (number - 12) * cell.weight, ROW - 10);

@@ -3,8 +3,8 @@
 import { Candidates, percent } from "./candidates.js";
 import { element } from "./element.js";
 import { floats, LookedAt } from "./looked.js";
-import { Sampling } from "./sliders.js";
 import { distribution, drawn } from "./sampling.js";
+import { Sampling } from "./sliders.js";
 import { fill } from "./text.js";
 
 /** @import {Candidate, Labels} from "./candidates.js" */
@@ -110,12 +110,22 @@ class Writing {
     const focused = [...this.text.querySelectorAll("button")].findIndex((button) => button.matches(":focus"));
     const buttons = chips.map(({ word, share, rank }, number) => {
       const title = fill(labels.chip, { word, percent: percent(share), rank });
-      const button = element("button", { textContent: word, title, ariaLabel: title, className: number > step ? "later" : "" });
+      const button = element("button", {
+        textContent: word,
+        title,
+        ariaLabel: title,
+        className: number > step ? "later" : "",
+      });
       button.style.setProperty("--tint", `${Math.round(50 * share)}%`);
       return this.goes(button, number);
     });
     if (!note) {
-      const next = element("button", { textContent: "?", className: "next", title: labels.next, ariaLabel: labels.next });
+      const next = element("button", {
+        textContent: "?",
+        className: "next",
+        title: labels.next,
+        ariaLabel: labels.next,
+      });
       buttons.push(this.goes(next, chips.length));
     }
     this.text.ariaLabel = labels.text;
@@ -143,7 +153,12 @@ class Writing {
     const focused = this.bar.querySelector(":focus")?.getAttribute("data-key");
     /** @type {(key: string, press: () => void, disabled?: boolean) => HTMLButtonElement} */
     const button = (key, press, disabled = false) => {
-      const made = element("button", { textContent: labels[key], title: helps[key], disabled, onclick: press });
+      const made = element("button", {
+        textContent: labels[key],
+        title: helps[key],
+        disabled,
+        onclick: press,
+      });
       made.dataset.key = key;
       return made;
     };

@@ -68,5 +68,9 @@ export function moved(part, all, [down, across]) {
 export function revealed(part, row, column) {
   /** @type {(first: number, count: number, index: number) => number} */
   const within = (first, count, index) => Math.max(index + 1 - count, Math.min(index, first));
-  return { ...part, row: within(part.row, part.rows, row), column: within(part.column, part.columns, column) };
+  return {
+    ...part,
+    row: within(part.row, part.rows, row),
+    column: within(part.column, part.columns, column),
+  };
 }
