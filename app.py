@@ -11,6 +11,7 @@ elif __name__ != "__mp_main__":  # the server, which starts the engine before th
     from transformer_viz.ui.shell.server import lifespan
     from transformer_viz.ui.shell.unexpected import show_unexpected
     from transformer_viz.ui.shell.web import MIDDLEWARE, ROUTES, stay_offline
+    from transformer_viz.ui.workbench.routes import ROUTES as DATA_ROUTES
 
     choose_tensorflow()
     stay_offline()
@@ -18,6 +19,6 @@ elif __name__ != "__mp_main__":  # the server, which starts the engine before th
         __file__,
         lifespan=lifespan,
         middleware=MIDDLEWARE,
-        routes=ROUTES,
+        routes=[*ROUTES, *DATA_ROUTES],
         on_script_error=show_unexpected,
     )

@@ -7,7 +7,7 @@ import numpy as np
 from transformer_viz.language import Words, joined
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens
-from transformer_viz.pictures.lessons import LessonView
+from transformer_viz.pictures.lens import ALONE, Around
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.text.unicode import visible
 from transformer_viz.values.comparison import Comparison, merged
@@ -23,28 +23,21 @@ STILL = 0.0005
 def compared_payload(
     comparison: Comparison,
     words: Words,
-    acts: dict[str, Any] | None = None,
-    lesson: LessonView | None = None,
-    pipeline: dict[str, Any] | None = None,
     effects: tuple[Effects, Effects] | None = None,
-    *,
-    asks_why: bool = False,
+    around: Around = ALONE,
 ) -> bytes:
     """Return the payload of the attention views of a comparison.
 
     Args:
         comparison: The two runs.
         words: Sentences of the visitor's language.
-        acts: As `changes.acts_of` returns it; None: nothing can be changed.
-        lesson: The lesson that the views open on; None: there is none.
-        pipeline: The steps of the model, as `pipeline.pipeline_of` returns them; None: not shown.
         effects: Effects on an answer in A and in B; None: unknown.
-        asks_why: Whether these follow, as `compared_effects` packs them.
+        around: What the page around the views adds.
 
     Raises:
         ValueError: If the models differ in their kinds of attention, layers or heads.
     """
-    shown = compared_attentions(comparison, words, acts)
+    shown = compared_attentions(comparison, words, around.acts)
     if effects is not None:
         before, after = placed_effects(comparison, effects)
         theirs, ours = measured_heads(effects)
@@ -55,22 +48,13 @@ def compared_payload(
                 effects_before=before[kind],
                 ablated_before=theirs.get(kind),
             )
-    around = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header() if lesson else None}
-    run = compared_run(comparison) if asks_why else None
-    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), **around, run=run)
+    run = compared_run(comparison) if around.asks_why else None
+    return views.payload_bytes(comparison.b.model, shown, words.under("lens"), **around.header(), run=run)
 
 
 def compared_run(comparison: Comparison) -> str:
     """Return a name for a comparison, by which the effects in both runs find it."""
     return "-".join(map(views.run_of, (comparison.a, comparison.b)))
-
-
-def compared_effects(comparison: Comparison, effects: tuple[Effects, Effects]) -> bytes:
-    """Return effects on an answer in A and in B for the views that show the comparison already."""
-    before, after = placed_effects(comparison, effects)
-    theirs, ours = measured_heads(effects)
-    run = compared_run(comparison)
-    return views.effects_bytes(run, after, ours, before=before, ablated_before=theirs)
 
 
 def measured_heads(effects: tuple[Effects, Effects]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:

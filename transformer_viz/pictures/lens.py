@@ -44,7 +44,8 @@ class Around(NamedTuple):
         pipeline: The steps of the model, as `pipeline.pipeline_of` returns them; None: not shown.
         vectors_later: Whether the vectors of the step-by-step view are left out until the views ask for
             them: of 36 tokens and 4 × 8 heads, they are five sixths of the payload.
-        asks_why: Whether the effects on the answer follow, as `views.effects_bytes`.
+        asks_why: Whether the effects on the answer follow.
+        said: What else is said of the run, as `ui.workbench.said` does; None: nothing.
     """
 
     acts: dict[str, Any] | None = None
@@ -52,6 +53,12 @@ class Around(NamedTuple):
     pipeline: dict[str, Any] | None = None
     vectors_later: bool = False
     asks_why: bool = False
+    said: dict[str, Any] | None = None
+
+    def header(self) -> dict[str, Any]:
+        """Return what of it the views find in the header of the payload."""
+        lesson = self.lesson and self.lesson.header()
+        return {"acts": self.acts, "lesson": lesson, "pipeline": self.pipeline, "said": self.said}
 
 
 ALONE = Around()
@@ -88,17 +95,13 @@ def payload_of(
         labels["too_long"] = words("steps.changed")
     elif measured := _nearest(head_roles, trace):
         labels["evidence"] = evidence_title(words, measured)
-    acts, lesson, pipeline, vectors_later, asks_why = around
-    run = views.run_of(trace) if asks_why and not looks else None
-    shown = described(
-        trace, words, looks, effects, None if vectors_later else projected or {}, head_roles, preferences
-    )
-    if lesson is None:
-        return views.payload_bytes(trace.model, shown, labels, acts=acts, pipeline=pipeline, run=run)
-    if lesson.row is not None and not looks:
+    run = views.run_of(trace) if around.asks_why and not looks else None
+    vectors = None if around.vectors_later else projected or {}
+    shown = described(trace, words, looks, effects, vectors, head_roles, preferences)
+    lesson = around.lesson
+    if lesson is not None and lesson.row is not None and not looks:
         shown[lesson.kind] = _covered(shown[lesson.kind], lesson, lesson.row)
-    around_views = {"acts": acts, "pipeline": pipeline, "lesson": lesson.header()}
-    return views.payload_bytes(trace.model, shown, labels, **around_views, run=run)
+    return views.payload_bytes(trace.model, shown, labels, **around.header(), run=run)
 
 
 def _covered(payload, lesson, row):
@@ -106,6 +109,26 @@ def _covered(payload, lesson, row):
     captions = [[*layer] for layer in payload.captions]
     captions[lesson.layer][lesson.head] = lesson.question
     return payload._replace(covered=(lesson.layer, lesson.head, row), captions=captions, evidence=None)
+
+
+def vectors_bytes(trace: Trace, kind: str, layer: int, projected: np.ndarray | None) -> bytes:
+    """Return the vectors of each step in one layer, for views that show the trace already.
+
+    Args:
+        trace: The trace.
+        kind: Kind of attention.
+        layer: Number of the layer, 0-based.
+        projected: As `views.vectors_of` takes it.
+
+    Raises:
+        KeyError, IndexError: If the trace has no such layer.
+    """
+    vectors, arrays = views.vectors_of(trace, kind, projected), views.Arrays()
+    of_layer = {name: found if name in views.OF_NO_LAYER else found[layer] for name, found in vectors.items()}
+    described = {name: arrays.add(found, np.float32) for name, found in of_layer.items()}
+    sizes = {name: found.shape[-1] for name, found in of_layer.items()}
+    header = {"kind": kind, "layer": layer, "sizes": sizes, "arrays": described}
+    return views.packed(header, arrays)
 
 
 def thumbnails_of(

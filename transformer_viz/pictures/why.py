@@ -1,9 +1,8 @@
 """Why an answer: its words in the colour of what each does, and a line with the strongest."""
 
-import html
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from transformer_viz.analysis.patterns import is_punctuation
 from transformer_viz.language import Words
@@ -89,46 +88,10 @@ def measured_text(words: Words, removed: Removed, answer: str, measured: float, 
     return words(f"why.measured.{'cell' if cell else 'head'}", head=name, **facts)
 
 
-def tinted(
-    words: Words, effects: Effects, text: str, unit: str, side: str = "text", *, pressed: bool = False
-) -> str:
-    """Return a text as HTML, each word in the colour of its effect, with its value as a tip.
-
-    Args:
-        words: Sentences of the visitor's language.
-        effects: Effects on the answer.
-        text: The text, into which the words' places point.
-        unit: What the values are, for the tip of the whole text.
-        side: "text" or "target".
-        pressed: Whether a press on a word leaves it out (`tinted.js`).
-    """
-    numbered: Any = enumerate(effects.words.to_dict("records"))
-    rows = [(number, row) for number, row in numbered if row["side"] == side]
-    sizes: list[float] = [abs(row["value"]) for _, row in rows if not math.isnan(row["value"])]
-    full, parts, last = min(max([LEAST, *sizes]), DARKEST), [], 0
-    for number, row in rows:
-        parts.append(html.escape(visible(text[last : row["start"]])))
-        parts.append(_word(words, row, full, number if pressed else None))
-        last = row["end"]
-    parts.append(html.escape(visible(text[last:])))
-    return f'<p class="tinted" dir="auto" title="{html.escape(unit, quote=True)}">{"".join(parts)}</p>'
-
-
-def _word(words, row, full, number):
-    """Return one word as HTML: with its number a button, with None not."""
-    shown = html.escape(visible(row["word"]))
-    if math.isnan(row["value"]):
-        return f"<span>{shown}</span>"
-    share = min(abs(row["value"]) / full, 1.0)
-    side, value = "against" if row["value"] < 0 else "for", signed(row["value"])
-    tip = words(f"why.tip.{side}", value=value)
-    button = ""
-    if number is not None:
-        tip = words("why.tip.press", tip=tip)
-        button = f' role="button" tabindex="0" data-word="{number}"'
-    tip = html.escape(tip, quote=True)
-    size = f"<small>{value}</small>" if share >= NUMBER_FROM and abs(row["value"]) >= LEAST else ""
-    return f'<span class="{side}" style="--share: {share:.2f}" title="{tip}"{button}>{size}{shown}</span>'
+def full_colour(effects: Effects, side: str) -> float:
+    """Return the effect from which on a word of "text" or "target" has the full colour."""
+    sizes = effects.words.loc[effects.words["side"] == side, "value"].abs()
+    return min(max(LEAST, float(sizes.max())) if sizes.notna().any() else LEAST, DARKEST)
 
 
 def _listed(words, side, escaped):

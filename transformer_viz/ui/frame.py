@@ -30,15 +30,14 @@ from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.recovering import begin_run, recovered, whole_run
 from transformer_viz.ui.shell.session import is_fragment_run, is_history_navigation
 from transformer_viz.ui.shell.shelf import show_no_model, shown_model
+from transformer_viz.ui.workbench.mount import show_workbench, take_shown
 
 ICON = Path(__file__).parent / "icon.svg"
 
 
 def show() -> None:
     """Show the chosen page; if it fails, without what breaks it."""
-    st.set_page_config(page_title="Transformer Viz", page_icon=ICON, layout="wide")
-    begin_run()
-    follow_history()
+    begin_page()
     header = show_header()
     if not let_in(header.visitor):
         return
@@ -72,6 +71,7 @@ def show() -> None:
     lessons_page = without_model("lessons", "menu_book", lessons.show, start_lesson)
     with_lessons = {"attention": attention_page, "map": steps_page, "train": train_page}
     about_model = [attention_page, steps_page, positions_page, masks_page, writing_page, evaluation_page]
+    on_workbench = [attention_page]
     pages = [*about_model, train_page, models_page, lessons_page]
     if is_teacher():
         pages.append(without_model("teacher", "co_present", teacher.show))
@@ -92,8 +92,18 @@ def show() -> None:
         chosen.append(model)
     else:
         show_brand(header.model)
+    if page in on_workbench:
+        show_workbench(chosen[0])
     with whole_run():
         page.run()
+
+
+def begin_page() -> None:
+    """Begin a run of the script, before any widget: with what address, history and workbench say."""
+    st.set_page_config(page_title="Transformer Viz", page_icon=ICON, layout="wide")
+    begin_run()
+    follow_history()
+    take_shown()
 
 
 def let_in(place: DeltaGenerator) -> bool:

@@ -8,10 +8,11 @@ from transformer_viz.pictures.views.page import page
 from transformer_viz.pictures.views.panel import Scale, panel, weight_limit
 from transformer_viz.pictures.views.payload import (
     LARGEST,
+    OF_NO_LAYER,
     Arrays,
     AttentionPayload,
     Evidence,
-    effects_bytes,
+    effect_arrays,
     packed,
     payload_bytes,
     run_of,
@@ -21,6 +22,7 @@ from transformer_viz.pictures.views.payload import (
 __all__ = [
     "LARGEST",
     "MAX_CELLS",
+    "OF_NO_LAYER",
     "Arrays",
     "AttentionPayload",
     "Evidence",
@@ -28,7 +30,7 @@ __all__ = [
     "attention_change",
     "block_names",
     "curves_of",
-    "effects_bytes",
+    "effect_arrays",
     "heads_forming",
     "module",
     "packed",

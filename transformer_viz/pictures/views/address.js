@@ -20,6 +20,14 @@ const VIEWS = /** @type {const} */ (["grid", "matrix", "lines", "steps"]);
 /** @type {Address | null} */
 let selection = null;
 
+/** Parts of the address that say which run the workbench shows, and how. */
+const RUN_PARTS = /** @type {const} */ ([
+  ...["text", "target", "changes", "before", "looks", "effects", "why", "about", "rather", "at"],
+]);
+
+/** @type {Record<string, string> | null} */
+let run = null;
+
 /** @type {Set<() => boolean>} */
 const FOLLOWERS = new Set();
 
@@ -71,6 +79,26 @@ export function follow(told) {
   FOLLOWERS.add(told);
 }
 
+/** Return the run in the address: part -> what it says; parts that are not there are left out. */
+export function runInAddress() {
+  const address = new URLSearchParams(window.location.search);
+  return Object.fromEntries(RUN_PARTS.flatMap((name) => (address.has(name) ? [[name, address.get(name) ?? ""]] : [])));
+}
+
+/**
+ * Keep the run that the workbench shows, and write it to the address: as an entry of the history, or in place of the last.
+ *
+ * @param {Record<string, string> | null} parts Without those that are as usual; null: no run is shown any more.
+ * @param {{isNew?: boolean}} [how]
+ */
+export function keepRun(parts, { isNew } = {}) {
+  run = parts;
+  if (!parts) return;
+  const address = withSelection(window.location.href);
+  if (isNew && address.href !== window.location.href) window.history.pushState(window.history.state, "", address);
+  else write();
+}
+
 /** Forget the selection: back in the history of the browser, that of the address counts. */
 export function forget() {
   selection = null;
@@ -89,6 +117,10 @@ export function write() {
  */
 export function withSelection(address) {
   const selected = new URL(address, window.location.href);
+  for (const name of run ? RUN_PARTS : []) {
+    if (run?.[name]) selected.searchParams.set(name, run[name]);
+    else selected.searchParams.delete(name);
+  }
   if (!selection) return selected;
   const { kind, layer, head, view, value, scale, sort, pinned } = selection;
   for (const [name, part] of Object.entries({ kind, layer: counted(layer), head: counted(head), view })) {

@@ -25,10 +25,9 @@ import { tipOf } from "./tip.js";
 
 /** @import {Count} from "./captions.js" */
 /** @import {FileKind, OtherFile} from "./controls.js" */
-/** @import {Effects} from "./effects.js" */
 /** @import {Drawn, ExportsHost} from "./exports.js" */
 /** @import {Hovered} from "./heads.js" */
-/** @import {Act, LessonStart, Value} from "./payload.js" */
+/** @import {Act, Attention, CellEffects, LessonStart, Value} from "./payload.js" */
 /** @import {Step} from "./pipeline.js" */
 /** @import {Hovered as HoveredInGrid} from "./grid.js" */
 /** @import {Start, State, Token} from "./selection.js" */
@@ -44,11 +43,11 @@ import { tipOf } from "./tip.js";
  * @property {(choice: {model: string} & Pick<State, "kind" | "layer" | "head" | "view" | "value" | "scale" | "sort"
  *   | "pinned" | "projected">) => void} remember Called when the selection changes.
  * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
- * @property {() => void} [askVectors] Asks for payloads that have the vectors.
- * @property {() => Effects | null} [effects] Returns the effects on an answer that arrived last.
- * @property {(told: (found: Effects) => boolean) => void} [followEffects] Calls it with those that arrive.
+ * @property {(kind: string, layer: number) => Promise<Uint8Array>} [vectors] Fetches the vectors of a layer.
  * @property {(act: Act) => void} [act] Asks the server for a change of the run; none: nothing can be changed.
  */
+
+/** @typedef {{run: string, kinds: Record<string, CellEffects>}} Effects On the answer of a run. */
 
 /** @typedef {{panel: HTMLElement, title: HTMLElement, surface: Surface}} Panel */
 
@@ -69,6 +68,8 @@ export function mount(root, bytes, host) {
   const lens = new Lens(root, bytes, host);
   return {
     update: (/** @type {Uint8Array} */ next) => lens.update(next),
+    receive: (/** @type {Effects} */ found) => lens.receive(found),
+    said: () => lens.payload.said ?? null,
     destroy: () => lens.destroy(),
   };
 }
@@ -90,7 +91,8 @@ class Lens {
     this.drawn = {};
     this.count = { count: 0, of: 0 };
     this.line = ""; // which steps are shown
-    this.asked = false; // for the vectors of this view
+    /** @type {Attention | null} */
+    this.fetching = null; // whose vectors are on their way
     /** @type {Uint32Array | null} */
     this.coloured = null; // scale of which the bars have the colours
     this.tall = 0; // height of a view, in pixels
@@ -157,11 +159,7 @@ class Lens {
     this.table.addEventListener("toggle", () => this.fillTable());
     this.root.append(this.table);
     this.root.addEventListener("transitionend", redraw); // another theme has another colour of text
-    this.host.followEffects?.((found) => {
-      if (this.root.isConnected) this.receive(found);
-      return this.root.isConnected;
-    });
-    this.take();
+    if (!this.isChosen) this.openStrongest();
     this.show();
     this.ask(); // the view may be that of an earlier visit of the page
   }
@@ -225,7 +223,7 @@ class Lens {
     this.lookOf = looks(this.payload.themes);
     this.page.read();
     this.selection.update(this.payload.attentions);
-    this.take();
+    if (!this.isChosen) this.openStrongest();
     if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
     else if (model !== this.payload.model) this.open({});
     else if (!this.selection.isAt({ kind, layer, head }) || this.selection.state.pinned !== pinned)
@@ -247,18 +245,11 @@ class Lens {
   /** Whether the effects on the answer are known, or follow. */
   asksWhy = () => this.payload.run !== undefined || this.selection.attention.effects() !== null;
 
-  /** Take the effects on this answer if they are there already. */
-  take() {
-    const found = this.host.effects?.();
-    if (found && found.run === this.payload.run)
-      for (const [kind, part] of Object.entries(found.kinds)) this.payload.attentions[kind].receive(part);
-    if (!this.isChosen) this.openStrongest();
-  }
-
   /** Show the effects on this answer, which arrive after it. @param {Effects} found */
   receive(found) {
     if (found.run !== this.payload.run) return;
-    this.take();
+    for (const [kind, part] of Object.entries(found.kinds)) this.payload.attentions[kind].receive(part);
+    if (!this.isChosen) this.openStrongest();
     this.showSelection();
   }
 
@@ -276,11 +267,19 @@ class Lens {
     this.ask();
   }
 
-  /** Ask once for the vectors, if the step-by-step view has to show them and they are not there. */
-  ask() {
-    const lacks = this.selection.state.view === "steps" && this.selection.attention.later;
-    if (lacks && !this.asked) this.host.askVectors?.();
-    this.asked = lacks;
+  /** Fetch the vectors of the layer, if the step-by-step view has to show them and they are not there. */
+  async ask() {
+    const { attention, state } = this.selection;
+    const { layer } = state;
+    if (state.view !== "steps" || !attention.later || attention.hasVectors(layer)) return;
+    if (this.fetching === attention || !this.host.vectors) return;
+    this.fetching = attention;
+    const bytes = await this.host.vectors(attention.kind, layer).catch(() => null);
+    this.fetching = null;
+    if (!bytes || attention !== this.selection.attention) return;
+    attention.receiveVectors(bytes);
+    this.showSelection();
+    this.ask(); // the layer may be another one by now
   }
 
   /** Write the texts of the payload. */

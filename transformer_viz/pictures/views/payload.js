@@ -141,7 +141,48 @@
  * @property {Acts} [acts] What can be changed in the run; none: nothing.
  * @property {LessonStart} [lesson] The lesson that the views open on.
  * @property {string} [run] Name of the run, if its effects on the answer may follow.
+ * @property {Said} [said] What is said of the run beside the views.
  */
+
+/**
+ * A sentence, a bar or a button (ui/workbench/said.py). In a sentence, ** stands around what is bold.
+ *
+ * @typedef {object} Item
+ * @property {string} [said]
+ * @property {boolean} [small]
+ * @property {boolean} [warns]
+ * @property {"lost" | "gained" | ""} [way]
+ * @property {number} [bar] Share from 0 to 1.
+ * @property {string} [text] Of the bar.
+ * @property {string} [press] Text of a button.
+ * @property {Act} [act] What it does.
+ * @property {string} [open] The model that it opens.
+ * @property {boolean} [off] Whether it cannot be pressed.
+ * @property {string} [tip]
+ * @property {[text: string, isOther: boolean][]} [parts] A text, and what of it another text lacks.
+ */
+
+/**
+ * What is said of a run (ui/workbench/view.py).
+ *
+ * @typedef {object} Said
+ * @property {string} text As the model has read it.
+ * @property {string} target
+ * @property {SpokenWord[]} words Of the text.
+ * @property {boolean} leaves_out Whether a hidden word is left out of the run; else [MASK] is written into the text.
+ * @property {string} stands_in What stands for a word that is hidden; "": nothing can.
+ * @property {[begin: number, end: number][]} restored Parts of the text in whose place something else stood.
+ * @property {Item[]} answer
+ * @property {{text: string, words: SpokenWord[], answer: Item[]}} [before] The run that it is compared with.
+ * @property {Item[][]} gaps A line for each [MASK].
+ * @property {Item[]} notes
+ * @property {[name: string, label: string][]} looks Other ways to show the run.
+ * @property {string} ablations What offers to ablate each head; "": nothing does.
+ * @property {boolean} explains Whether the answer has reasons.
+ * @property {string} why_not Why they are not told; "": they are.
+ */
+
+/** @typedef {{start: number, end: number, tokens: number[], gap: boolean}} SpokenWord */
 
 /** @typedef {{name: string, kind: string, layer: number, head: number, view: ViewName}} LessonStart */
 
@@ -163,6 +204,11 @@
  */
 
 const EFFECTS = /** @type {const} */ (["effects", "effects_before", "effects_change"]);
+
+/** Vectors that all layers share. @type {VectorName[]} */
+const SHARED = ["token", "position", "bias"];
+
+/** @typedef {{sizes: Partial<Record<VectorName, number>>, vectors: Map<VectorName, Float32Array>}} Vectors Of a layer. */
 
 const KINDS = { float16: Uint16Array, float32: Float32Array, uint8: Uint8Array };
 
@@ -262,7 +308,9 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
   const exists = (query, key, side) =>
     (rowPlaces?.[query][side] ?? 0) >= 0 && (columnPlaces?.[key][side] ?? 0) >= 0;
   const names = /** @type {VectorName[]} */ (Object.keys(sizes));
-  const vectors = new Map(names.flatMap((name) => (arrays[name] ? [[name, array(arrays[name])]] : [])));
+  const whole = new Map(names.flatMap((name) => (arrays[name] ? [[name, array(arrays[name])]] : [])));
+  /** @type {Map<number, Vectors>} */
+  const byLayer = new Map();
   /** @type {Partial<Record<Value, Field>>} */
   const cached = {};
   const figures = { ...facts.figures };
@@ -345,11 +393,19 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
     };
   }
 
+  /** @type {(name: VectorName, number: number) => Vectors | undefined} */
+  function partOf(name, number) {
+    const [some] = byLayer.values();
+    const count = (some?.vectors.get(name)?.length ?? 0) / (some?.sizes[name] ?? 1);
+    return SHARED.includes(name) ? some : byLayer.get(Math.floor(number / count));
+  }
+
   const attention = {
     ...facts,
     figures,
     hasScores: Boolean(scores),
-    hasVectors: vectors.has("context"),
+    /** Whether the vectors of a layer are there. @param {number} layer */
+    hasVectors: (layer) => whole.has("context") || (byLayer.get(layer)?.vectors.has("context") ?? false),
     isCompared: Boolean(before),
 
     /** Whether both tokens of a cell are in the text before (0), or in this one (1). */
@@ -407,11 +463,27 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
      * Return one of the vectors of a name; null if the trace has none.
      *
      * @param {VectorName} name
-     * @param {number} number
+     * @param {number} number Among those of all layers.
      */
     vector(name, number) {
-      const size = sizes[name] ?? 0;
-      return vectors.get(name)?.subarray(number * size, (number + 1) * size) ?? null;
+      const from = whole.size ? { sizes, vectors: whole } : partOf(name, number);
+      const size = from?.sizes[name] ?? 0;
+      const found = from?.vectors.get(name);
+      if (!found) return null;
+      const place = whole.size || SHARED.includes(name) ? number : number % (found.length / size);
+      return found.subarray(place * size, (place + 1) * size);
+    },
+
+    /**
+     * Take the vectors of a layer, which arrive after the run.
+     *
+     * @param {Uint8Array} bytes
+     */
+    receiveVectors(bytes) {
+      const { header, array: part } = unpack(bytes);
+      const described = /** @type {[VectorName, Where<"float32">][]} */ (Object.entries(header.arrays));
+      const vectors = new Map(described.map(([name, where]) => [name, part(where)]));
+      byLayer.set(header.layer, { sizes: header.sizes, vectors });
     },
 
     /**

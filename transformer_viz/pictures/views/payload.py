@@ -212,36 +212,31 @@ def run_of(trace: Trace) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
 
 
-def effects_bytes(
-    run: str,
+def effect_arrays(
+    arrays: "Arrays",
     cells: Mapping[str, np.ndarray],
     ablated: Mapping[str, np.ndarray] | None = None,
     agreements: Mapping[str, Sequence[float | None]] | None = None,
     before: Mapping[str, np.ndarray] | None = None,
     ablated_before: Mapping[str, np.ndarray] | None = None,
-) -> bytes:
-    """Return the effects on an answer for the views that show its run already.
+) -> dict[str, Any]:
+    """Append the effects on an answer for the views that show its run already; return their description.
 
     Args:
-        run: As `run_of` returns it.
+        arrays: Where they are appended.
         cells: Kind of attention -> effect of each cell: float (layer, head, query, key).
         ablated: Kind -> effect of each head, measured: float (layer, head); None: estimated by its cells.
         agreements: Kind -> rank correlation of estimated with measured heads of each layer over some texts;
             None: unknown.
         before: As `cells`, of the run that is compared with; None: there is none.
         ablated_before: As `ablated`, of that run.
-
-    Returns:
-        As `packed`.
     """
-    arrays = Arrays()
     ours, theirs, cells_before = ablated or {}, ablated_before or {}, before or {}
-    kinds = {
+    return {
         kind: _effects(found, ours.get(kind), arrays, cells_before.get(kind), theirs.get(kind))
         | {"agreements": (agreements or {}).get(kind)}
         for kind, found in cells.items()
     }
-    return packed({"run": run, "kinds": kinds}, arrays)
 
 
 def packed(header: dict[str, Any], arrays: "Arrays") -> bytes:

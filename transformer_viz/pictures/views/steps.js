@@ -42,7 +42,7 @@ export function steps(host) {
   /** Recompute the row if another is selected. @param {number} width @returns {Worked | null} */
   function computed(width) {
     const { attention, state } = selection;
-    if (!attention.hasVectors) return (worked = null);
+    if (!attention.hasVectors(state.layer)) return (worked = null);
     const now = [attention, state.layer, state.head, selection.row()];
     if (!worked || now.some((part, i) => part !== from[i])) {
       worked = workedOf(rowOf(attention, state.layer, state.head, selection.row()));

@@ -90,6 +90,11 @@ class Engine:
         """Process id of the quick child; None before it has started."""
         return self._quick.pid
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody waits for a cheap answer."""
+        return self._quick.is_free
+
     def warm(self, model: str) -> None:
         """Start the children and load a model in advance; return at once."""
         loading = self._quick.submit(child.begin_to_load, model, limit=QUICK_LIMIT)

@@ -40,6 +40,7 @@ class Worker:
         self.restarts = 0
         self._niceness = niceness
         self._queue = ThreadPoolExecutor(1)
+        self._pending = 0
         self._lock = threading.Lock()
         self._child: _Child | None = None
         self._closed = False
@@ -70,9 +71,22 @@ class Worker:
             EngineError: If the worker was closed.
         """
         try:
-            return self._queue.submit(self._answer, question, args, limit, is_cheap)
+            future = self._queue.submit(self._answer, question, args, limit, is_cheap)
         except RuntimeError:
             raise EngineError("closed") from None
+        with self._lock:
+            self._pending += 1
+        future.add_done_callback(self._end)
+        return future
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody waits for an answer."""
+        return not self._pending
+
+    def _end(self, _future):
+        with self._lock:
+            self._pending -= 1
 
     def ask(
         self,

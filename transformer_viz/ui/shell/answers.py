@@ -224,7 +224,8 @@ def _answered(
     except NoTokensError:
         st.info(t("sentence.no_tokens"), icon=":material/edit:")
     except EngineError as error:
-        note("engine", level=logging.WARNING, model=Path(request.model).name, code=error.code, **error.facts)
+        facts: Any = {"model": Path(request.model).name, "code": error.code, **error.facts}
+        note("engine", level=logging.WARNING, **facts)
         st.error(t(f"engine.{error.code}", command=command(), **error.facts), icon=":material/error:")
     except store.ModelError as error:
         st.error(t("model.unreadable", reason=error_text(error)), icon=":material/error:")

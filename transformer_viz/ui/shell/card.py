@@ -9,7 +9,15 @@ from transformer_viz.data import tasks
 from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
 from transformer_viz.ui.shell.averaging import show_averaging
-from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, history_of, part, text_in
+from transformer_viz.ui.shell.card_facts import (
+    config_of,
+    count_in,
+    examples_of,
+    history_of,
+    limits_in,
+    part,
+    text_in,
+)
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.confusion import show_confusion
 from transformer_viz.ui.shell.heads import head_roles_of
@@ -49,9 +57,6 @@ NO_LICENCE = "None needed: made by a program"
 MAX_NAMES = 50
 """Maximum number of labels and versions listed."""
 
-MAX_LIMITS = 1_000
-"""Maximum length of the text on the limits of a model, in characters."""
-
 MAX_NAME = 80
 """Maximum length of the name of a task or a metric, in characters."""
 
@@ -60,7 +65,7 @@ def show_card(model: store.ModelSummary) -> None:
     """Show the card of a usable model."""
     show_metrics(model)
     show_averaging(head_roles_of(model.reference), config_of(model))
-    if limits := limits_of(model.card):
+    if limits := limits_in(model.card, words().language):
         st.markdown(escaped(limits))
     if left_out := left_out_of(model.card):
         st.caption(t("card.left_out", names=escaped(left_out)))
@@ -223,12 +228,6 @@ def left_out_of(card: dict) -> str:
     listed = names if isinstance(names, list) else []
     layers = (name.removesuffix(".weight").removesuffix(".bias") for name in listed if isinstance(name, str))
     return t("list.comma").join(dict.fromkeys(layers))
-
-
-def limits_of(card: dict) -> str:
-    """Return the model's limits as its card states them, in the visitor's language; "" if it states none."""
-    written = part(card, "limits")
-    return (text_in(written, words().language) or text_in(written, "en"))[:MAX_LIMITS]
 
 
 def calibration_of(model: store.ModelSummary) -> dict[str, str]:

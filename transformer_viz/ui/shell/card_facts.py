@@ -4,6 +4,9 @@ from transformer_viz.questions.effects.result import Effects
 from transformer_viz.store import ModelSummary
 from transformer_viz.values.config import TransformerConfig
 
+MAX_LIMITS = 1_000
+"""Maximum length of the text on the limits of a model, in characters."""
+
 
 def config_of(model: ModelSummary) -> TransformerConfig:
     """Return the config of a usable model.
@@ -29,6 +32,12 @@ def text_in(card: dict, name: str) -> str:
 def count_in(card: dict, name: str) -> str:
     """Return a whole number of a card with thousands separators; "" if missing."""
     return f"{card[name]:,}" if type(card.get(name)) is int else ""
+
+
+def limits_in(card: dict, language: str) -> str:
+    """Return the model's limits as its card states them, if possible in a language; "" if it states none."""
+    written = part(card, "limits")
+    return (text_in(written, language) or text_in(written, "en"))[:MAX_LIMITS]
 
 
 def agreements_of(card: dict, effects: Effects) -> dict[str, list[float | None]]:

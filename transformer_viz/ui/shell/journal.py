@@ -44,9 +44,16 @@ def open_log() -> None:
     _LOG.propagate = False
 
 
-def note(event: str, *, level: int = logging.INFO, **facts: object) -> None:
-    """Log an event with the visitor's id and further facts, which must not contain text typed by a person."""
-    fields = {"visitor": visitor(), **facts}
+def note(event: str, *, level: int = logging.INFO, by: str | None = None, **facts: object) -> None:
+    """Log an event with the visitor's id and further facts, which must not contain text typed by a person.
+
+    Args:
+        event: Its name.
+        level: Its level.
+        by: Id of the visitor; None: of the session whose script runs.
+        **facts: The facts.
+    """
+    fields = {"visitor": visitor() if by is None else by, **facts}
     _LOG.log(level, "%s %s", event, " ".join(f"{name}={value}" for name, value in fields.items()))
 
 

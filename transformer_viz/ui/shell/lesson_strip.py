@@ -9,13 +9,11 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.pictures.lessons import (
-    LessonView,
     broken_claims,
     choices_of,
     losses_of,
     trainings_of,
     truth_of,
-    view_of,
 )
 from transformer_viz.runs.alike import best_training
 from transformer_viz.ui.shell.answers import answer, head_effects
@@ -28,47 +26,20 @@ from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.shelf import shown_models
 from transformer_viz.values.lesson import ANSWER, HEAD, KEY, TRAINING, Lesson
 from transformer_viz.values.request import EFFECTS, Request
-from transformer_viz.values.trace import Trace
 
 ROOM = "<style>:root {{ --below: {height} }}</style>"
 """The height that the views leave free for the strip; without one it is sent too, as `projector.USUAL`."""
 
 
-def lesson_view(lesson: Lesson, trace: Trace, request: Request) -> LessonView | None:
-    """Return where the views open; the row that is asked for is covered until the lesson is revealed.
-
-    None if the model is not that of the lesson, or does not fit it.
-
-    Args:
-        lesson: The lesson.
-        trace: What the views show.
-        request: Its request.
-    """
-    model = _model_of(lesson)
-    if model is None or model.reference != request.model:
-        return None
-    covers = request == lesson.request(model.reference) and not _is_revealed(lesson)
-    try:
-        return view_of(lesson, trace, covers=covers, answer=_head_to_show(lesson, model.reference))
-    except Problem:  # the strip says so
-        return None
-
-
-def _head_to_show(lesson, model):
-    """Return the head that a revealed lesson is about: that of its answer, or its own in the comparison."""
-    if not _is_revealed(lesson):
-        return None
-    if lesson.predict and lesson.predict.ask == HEAD:
-        head, _ = truth_of(lesson, model, _found)
-        return int(head)
-    return lesson.head - 1 if lesson.compares else None
+def show_room(lesson: Lesson | None) -> None:
+    """Leave room for the strip of a lesson, before the views are drawn; None: no lesson is open."""
+    st.html(ROOM.format(height="var(--strip)" if lesson else "0px"))
 
 
 @contextlib.contextmanager
 def beside_lesson(page: str) -> Iterator[Lesson | None]:
     """Show the strip of the lesson that is open, below what a page shows meanwhile; yield the lesson."""
     lesson, all_lessons = open_lesson()
-    st.html(ROOM.format(height="var(--strip)" if lesson else "0px"))  # before the views are drawn
     yield lesson
     if lesson:
         show_lesson(lesson, all_lessons, page)

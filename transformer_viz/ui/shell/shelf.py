@@ -77,6 +77,28 @@ def shown_model(reference: str) -> store.ModelSummary | None:
     return found if found and found.reference == reference else None
 
 
+def found_model(name: str, folder: Path | None) -> store.ModelSummary | None:
+    """Return a usable model that a visitor sees; None: there is none.
+
+    Args:
+        name: Its name, or its `reference`.
+        folder: Folder of the visitor's own models; None: there is only the shelf.
+    """
+    base = os.path.basename(name)
+    found = (store.find_model(base, folder) if folder else None) or store.find_model(base)
+    if found is None or found.problem or found.config is None:
+        return None
+    return found if name in (found.name, found.reference) else None
+
+
+def usable_models(folder: Path | None) -> list[store.ModelSummary]:
+    """Return the usable models that a visitor sees; argument as for `found_model`."""
+    found = {model.name: model for model in store.list_models()}
+    if folder:
+        found |= {model.name: model for model in store.list_models(folder)}
+    return sorted_models(model for model in found.values() if model.config and not model.problem)
+
+
 def is_own(model: store.ModelSummary) -> bool:
     """Return whether the visitor may rename and delete a model."""
     return model.path.parent == (home().folder or store.models_folder())

@@ -31,10 +31,15 @@ def show_unexpected(error: Exception) -> bool:
     return True
 
 
-def note_unexpected(error: Exception) -> str:
-    """Log an error; return the number of its report."""
-    number = secrets.token_hex(4)
-    note("error", level=logging.ERROR, report=number, kind=type(error).__name__, at=frames_of(error)[-1])
+def note_unexpected(error: Exception, by: str | None = None) -> str:
+    """Log an error; return the number of its report.
+
+    Args:
+        error: The error.
+        by: As for `note`.
+    """
+    number, facts = secrets.token_hex(4), {"kind": type(error).__name__, "at": frames_of(error)[-1]}
+    note("error", level=logging.ERROR, by=by, report=number, **facts)
     return number
 
 

@@ -105,7 +105,7 @@ class NotedPresence:
             presence().disconnect()
 
 
-_NO_PAGES = ("/_stcore/", "/static/", "/media/", "/component/", "/views/", HEALTH)
+_NO_PAGES = ("/data/", "/_stcore/", "/static/", "/media/", "/component/", "/views/", HEALTH)
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 

@@ -6,18 +6,26 @@ from transformer_viz import store
 from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.values.trace import Trace
+from transformer_viz.ui.workbench.mount import shown_trace
 
 SHOWN = 10
 """Words with the most, and with the least weight."""
 
 
-def show_preferences(model: store.ModelSummary, trace: Trace) -> None:
+def show_preferences(model: store.ModelSummary) -> None:
     """Show a table of these words for each head, if they are the same in every text."""
     every = word_preferences(model.reference)
     if not every:
         return
-    with st.expander(t("vocabulary.title"), icon=":material/dictionary:"):
+    box = st.expander(
+        t("vocabulary.title"), icon=":material/dictionary:", key="vocabulary", on_change="rerun"
+    )
+    if not box.open:
+        return
+    with box:
+        trace = shown_trace(model)
+        if trace is None:
+            return
         st.markdown(t("vocabulary.why", count=f"{len(every[0].words):,}"))
         tokens = dict(zip(trace.tokens, shown_tokens(trace.tokens), strict=True))
         asked = st.selectbox(

@@ -21,13 +21,13 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
 from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload, file_key
+from transformer_viz.ui.workbench.mount import shown_trace
 from transformer_viz.values.head_survey import (
     MAX_SURVEY_TEXTS,
     HeadSurvey,
     SurveyRequest,
     Text,
 )
-from transformer_viz.values.trace import Trace
 
 KEPT = 3
 """Surveys kept in a session."""
@@ -50,7 +50,7 @@ class Texts(NamedTuple):
     bad_rows: BadRows
 
 
-def show_survey(model: store.ModelSummary, trace: Trace) -> None:
+def show_survey(model: store.ModelSummary) -> None:
     """Show the upload, and what the selected head does over its texts, once a visitor opens them.
 
     Last on its page: the measurement takes a while. A visitor who comes back with a file finds them open.
@@ -77,7 +77,7 @@ def show_survey(model: store.ModelSummary, trace: Trace) -> None:
             return
         _show_size(upload[1], texts)
         survey = _survey_of(model, (upload[0].sha256, options, *columns.items()), texts)
-        if survey is not None:
+        if survey is not None and (trace := shown_trace(model)) is not None:
             show_sheet(model, survey, trace)
 
 

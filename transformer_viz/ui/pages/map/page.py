@@ -15,7 +15,8 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.chips import show_chips
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import words
-from transformer_viz.ui.shell.lesson_strip import beside_lesson
+from transformer_viz.ui.shell.lesson_strip import beside_lesson, show_room
+from transformer_viz.ui.shell.lessons import open_lesson
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.run import ask_run
@@ -34,6 +35,7 @@ def show(model: store.ModelSummary, open_heads: Callable[[], None]) -> None:
         model: The model.
         open_heads: Opens the Attention page, on the layer that was chosen in the view.
     """
+    show_room(open_lesson()[0])
     with beside_lesson("map"):
         show_map(model, open_heads)
 

@@ -1,0 +1,98 @@
+"""The workbench without a browser: what its page asks the data routes, and what it is answered."""
+
+import json
+
+import numpy as np
+from made_traces import unpack
+
+from transformer_viz import store
+from transformer_viz.ui.shell.card_facts import examples_of
+from transformer_viz.ui.workbench.question import Question
+from transformer_viz.ui.workbench.seat import new_seat
+
+
+class Bench:
+    """One workbench: its state, and the answer that it shows.
+
+    Attributes:
+        seat: Of its session.
+        state: What its page sends with each question.
+        header: The last line of the last answer.
+        views: The header of the payload of the views; None: there is no picture.
+        arrays: Kind of attention -> its arrays.
+        told: The lines that came before the last one.
+    """
+
+    def __init__(self, seat, **state):
+        self.seat, self.state, self.told = seat, state, []
+        self.header, self.views, self.arrays = {}, None, {}
+
+    def ask(self, **how):
+        """Ask for the run of the state; `how`: "act", "live"."""
+        question = Question.read(self.seat, self.state | how)
+        self.header, content = question.answer(lambda line: line is None or self.told.append(line))
+        self.state |= self.header["state"]
+        self.views, self.arrays = unpack(content) if content else (None, {})
+        return self
+
+    def act(self, do, **act):
+        """Do something, as a press on the page does."""
+        return self.ask(act={"do": do, **act})
+
+    def say(self, text, **state):
+        """Show another text."""
+        self.state |= {"text": text, "target": "", "filled": [], **state}
+        return self.ask()
+
+    def why(self, **about):
+        """Return what is said of the reasons of the answer; without one, the last line of the answer."""
+        question = Question.read(self.seat, self.state | {"wants": "why", "about": about})
+        header, content = question.answer(lambda line: None)
+        return reasons_in(content) if content else header
+
+    @property
+    def said(self):
+        """What is said beside the views."""
+        return self.views["said"]
+
+    def facts(self, kind="encoder"):
+        """What the views are told of one kind of attention."""
+        return next(found for found in self.views["attentions"] if found["kind"] == kind)
+
+    def weights(self, kind="encoder"):
+        """The weights that the views draw, float16 (layer, head, query, key)."""
+        return self.arrays[kind]["weights"]
+
+
+def open_bench(model="small", *, folder=None, seat=None, **state):
+    """Return a workbench that shows a run of a model, by default its first example, unchanged."""
+    seat = seat or new_seat("test")
+    seat.folder = folder
+    summary = (folder and store.find_model(model, folder)) or store.find_model(model)
+    examples = examples_of(summary.card) if summary else []
+    text = state.pop("text", examples[0] if examples else "")
+    first = {"model": model, "text": text, "target": "", "changes": {}, "before": None, "filled": []}
+    around = {"looks": [], "ablates": False, "language": "en", "lesson": "", "revealed": False}
+    return Bench(seat, **first | around | state).ask()
+
+
+def reasons_in(payload):
+    """Return the header of reasons, with the cells of each kind of attention as an array in place of its place."""
+    length = int.from_bytes(payload[:8], "little")
+    header = json.loads(payload[8 : 8 + length])
+    for found in header.get("kinds", {}).values():
+        for name in {"cells", "before"} & found.keys():
+            place = found[name]
+            size, at = int(np.prod(place["shape"])), 8 + length + place["at"]
+            found[name] = np.frombuffer(payload, place["dtype"], size, at).reshape(place["shape"])
+    return header
+
+
+def held(layers):
+    """Return the weights of layers as the views hold them."""
+    return np.stack([layer.weights for layer in layers]).astype(np.float16)
+
+
+def texts_of(items):
+    """Return the texts of sentences, bars and buttons."""
+    return [item.get("said") or item.get("text") or item.get("press") for item in items]

@@ -1,0 +1,923 @@
+// The workbench: one model and one text, what the model answers, why, and every view of its attention.
+
+import { isProjected, keepRun, remember, runInAddress, start, write } from "./address.js";
+import { parts as marked, menu } from "./blocks.js";
+import { mount } from "./lens.js";
+import { html, nothing, render } from "./lit.js";
+import { received, unpack } from "./payload.js";
+import { RefusedError, ROUTES } from "./routes.js";
+import { save } from "./saving.js";
+import { completeWords, takenAway, without, wordsOf } from "./sentence.js";
+import { fill } from "./text.js";
+
+/** @import {OtherFile} from "./controls.js" */
+/** @import {LensHost} from "./lens.js" */
+/** @import {Act, DescribedEffects, Item, Said} from "./payload.js" */
+/** @import {Answer, Header, Progress, Question, Run} from "./routes.js" */
+/** @import {State as Selected} from "./selection.js" */
+/** @import {Shown, Tint, Word} from "./sentence.js" */
+/** @import {Component} from "./streamlit.js" */
+
+/**
+ * What Python tells the workbench (ui/workbench/mount.py).
+ *
+ * @typedef {object} Told
+ * @property {string} token For the data routes.
+ * @property {string} model Its name.
+ * @property {string} language
+ * @property {string[]} examples
+ * @property {boolean} hasTarget Whether a target can be typed.
+ * @property {boolean} isLive Whether a run follows what is typed.
+ * @property {{name: string, revealed: boolean} | null} lesson
+ * @property {(Record<"text" | "target" | "changes" | "before", string> & {number: number, ablates: boolean}) | null} opened
+ *   The run that a page or a lesson has opened last.
+ * @property {boolean} projected
+ * @property {Record<string, string>} words
+ */
+
+/** @typedef {Record<"about" | "rather" | "at", string>} About Which answer is explained; "": as usual. */
+
+/** @typedef {{said: string, unit: string, words: Record<string, Tint[]>}} Side What is said of one of two runs. */
+
+/**
+ * The reasons of an answer.
+ *
+ * @typedef {object} Reasons
+ * @property {string} run
+ * @property {Record<string, DescribedEffects>} kinds
+ * @property {Side} b
+ * @property {Side} [a]
+ * @property {string} [measured]
+ * @property {Partial<Record<keyof About, Offer>> | null} menus
+ */
+
+/** @typedef {{label: string, usual: string, options: [value: string, text: string][], typed?: boolean}} Offer */
+
+/** @typedef {Run & {looks: string[], ablates: boolean, why: boolean | null, asks: About}} State */
+
+const PATIENCE = 600; // milliseconds after which progress is shown
+const MOST_IN_ADDRESS = 2000; // characters of a text
+const MOST_CHANGES = 3000; // characters of changes, and of another run
+const MOST_RUNS = 12; // runs that are remembered
+const MOST_NAMED = 48; // characters of a text that names its run
+const PAUSE = 40; // milliseconds before a run follows what is typed
+const LATER = 300; // milliseconds after which the server is told what is shown
+
+/** @type {About} */
+const AS_USUAL = { about: "", rather: "", at: "" };
+
+/** @type {WeakMap<Element, Workbench>} */
+const MOUNTED = new WeakMap();
+
+/** What was shown last: the workbench may be removed from the page, and be shown again. */
+const LAST = { state: /** @type {State | null} */ (null), opened: 0, runs: /** @type {Run[]} */ ([]) };
+
+/** @param {Component<Told>} component */
+export default function (component) {
+  const { parentElement: parent } = component;
+  const root = parent.querySelector("div");
+  let bench = MOUNTED.get(parent);
+  if (!bench && root) MOUNTED.set(parent, (bench = new Workbench(root)));
+  bench?.update(component);
+  return () => {
+    bench?.destroy();
+    MOUNTED.delete(parent);
+  };
+}
+
+class Workbench {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    this.top = document.createElement("div");
+    this.top.className = "bench";
+    this.views = document.createElement("div");
+    root.append(this.top, this.views);
+    /** @type {Told | null} */
+    this.told = null;
+    /** @type {State} */
+    this.state = LAST.state ?? this.fresh({});
+    /** @type {ReturnType<typeof mount> | null} */
+    this.lens = null;
+    /** @type {Header | null} */
+    this.header = null; // of the answer that is shown
+    /** @type {Said | null} */
+    this.said = null;
+    /** @type {Reasons | null} */
+    this.reasons = null;
+    /** @type {Progress | null} */
+    this.progress = null;
+    /** @type {Progress | null} */
+    this.reasoning = null;
+    this.stopped = false;
+    /** @type {AbortController | null} */
+    this.asking = null;
+    /** @type {string | null} */
+    this.typed = null; // the text in the box; null: the words are shown
+    this.composing = false;
+    this.living = false; // a run follows what is typed, and is not there yet
+    /** @type {number | null} */
+    this.chosen = null; // number of the word that is pressed
+    this.back = () => this.goBack();
+    window.addEventListener("popstate", this.back);
+    this.key = (/** @type {KeyboardEvent} */ event) => this.pressed(event);
+    document.addEventListener("keydown", this.key);
+    this.leave = (/** @type {Event} */ event) => this.left(event);
+    document.addEventListener("pointerdown", this.leave);
+  }
+
+  destroy() {
+    this.asking?.abort();
+    this.lens?.destroy();
+    keepRun(null);
+    window.removeEventListener("popstate", this.back);
+    document.removeEventListener("keydown", this.key);
+    document.removeEventListener("pointerdown", this.leave);
+  }
+
+  get words() {
+    return /** @type {Told} */ (this.told).words;
+  }
+
+  /** What Python has said since the last time. @param {Component<Told>} component */
+  update({ data, setStateValue, setTriggerValue }) {
+    const former = this.told;
+    this.told = data;
+    this.send = { setStateValue, setTriggerValue };
+    ROUTES.token = data.token;
+    const { opened } = data;
+    const changed = opened && opened.number !== LAST.opened;
+    if (changed) this.openRun(opened);
+    else if (!former) this.begin();
+    else if (former.model !== data.model) this.changeModel(former);
+    else if (this.isOther(former)) this.ask();
+    else if (former.token !== data.token && !this.header) this.ask();
+    write();
+    this.draw();
+  }
+
+  /** @param {Told} former */
+  isOther({ language, lesson }) {
+    const { told } = this;
+    return told?.language !== language || JSON.stringify(told?.lesson) !== JSON.stringify(lesson);
+  }
+
+  /** Open what the address says, or what was shown before another page. */
+  begin() {
+    const { model } = /** @type {Told} */ (this.told);
+    if (!LAST.state || LAST.state.model !== model) this.state = this.fresh(runInAddress());
+    this.ask();
+  }
+
+  /** Open the run of the address that the browser has gone back to. */
+  goBack() {
+    this.typed = null;
+    this.state = this.fresh(runInAddress());
+    this.ask({ isNew: false });
+  }
+
+  /** Open the run that a page or a lesson asks for. @param {NonNullable<Told["opened"]>} opened */
+  openRun({ number, ablates, ...parts }) {
+    LAST.opened = number;
+    this.typed = null;
+    this.state = { ...this.fresh(parts), ablates };
+    this.ask({ isNew: this.header !== null });
+  }
+
+  /** Show another model the same text, or its own example if that was one. @param {Told} former */
+  changeModel({ examples }) {
+    const told = /** @type {Told} */ (this.told);
+    const { text, target, before, looks, why } = this.state;
+    const own = examples.includes(text) ? (told.examples[0] ?? "") : text;
+    this.state = { ...this.fresh({}), text: own, target: told.hasTarget ? target : "", before, looks, why };
+    this.ask({ isNew: true });
+  }
+
+  /**
+   * Return a state with the parts of an address.
+   *
+   * @param {Record<string, string>} parts
+   * @returns {State}
+   */
+  fresh(parts) {
+    const { model = "", examples = [] } = this.told ?? {};
+    return {
+      model,
+      text: parts.text ?? examples[0] ?? "",
+      target: parts.target ?? "",
+      changes: object(parts.changes) ?? {},
+      before: object(parts.before),
+      filled: [],
+      looks: (parts.looks ?? "").split(".").filter(Boolean),
+      ablates: parts.effects === "1",
+      why: parts.why ? parts.why !== "0" : null,
+      asks: { about: parts.about ?? "", rather: parts.rather ?? "", at: parts.at ?? "" },
+    };
+  }
+
+  /** The parts of the address that say what is shown, without those that are as usual. */
+  parts() {
+    const { text, target, changes, before, looks, ablates, why, asks } = this.state;
+    const first = this.told?.examples[0] ?? "";
+    const [changed, other] = [changes, before].map((each) =>
+      each && Object.keys(each).length ? JSON.stringify(each) : "",
+    );
+    return {
+      text: text === first || text.length > MOST_IN_ADDRESS ? "" : text,
+      target,
+      changes: changed.length > MOST_CHANGES ? "" : changed,
+      before: other.length > MOST_CHANGES ? "" : other,
+      looks: looks.join("."),
+      effects: ablates ? "1" : "",
+      why: why === null || why === !this.told?.lesson ? "" : why ? "1" : "0",
+      ...asks,
+    };
+  }
+
+  /** @returns {Question} */
+  question() {
+    const { model, text, target, changes, before, filled, looks, ablates } = this.state;
+    const { language, lesson } = /** @type {Told} */ (this.told);
+    const around = { language, lesson: lesson?.name ?? "", revealed: lesson?.revealed ?? false };
+    return { model, text, target, changes, before, filled, looks, ablates, ...around };
+  }
+
+  /**
+   * Ask for the run of the state, and show it.
+   *
+   * @param {{act?: Act, isNew?: boolean, live?: string}} [how] act: changes it first; isNew: whether it is an entry of the
+   *   history; live: the text that is being typed, in place of its own.
+   */
+  async ask({ act, isNew = false, live } = {}) {
+    const question = { ...this.question(), ...(live === undefined ? {} : { text: live, filled: [] }) };
+    if (!act && live === undefined) keepRun(this.parts(), { isNew });
+    this.asking?.abort();
+    const asking = new AbortController();
+    this.asking = asking;
+    this.stopped = false;
+    const known = act ? null : ROUTES.known(question);
+    if (known) {
+      this.take(question, known, { live });
+      if (live === undefined) this.tellLater();
+      return;
+    }
+    const timer = setTimeout(() => this.waits(asking, { said: this.words["work.working"], share: 0 }), PATIENCE);
+    const begun = performance.now();
+    const tell = (/** @type {Progress} */ progress) => {
+      if (performance.now() - begun > PATIENCE) this.waits(asking, progress);
+    };
+    try {
+      const answer = await ROUTES.ask(question, {
+        ...{ act, tell, signal: asking.signal },
+        ...(live === undefined ? {} : { live: true }),
+      });
+      if (asking.signal.aborted) return;
+      if (act) this.adopt(answer.header.state);
+      this.take(act ? this.question() : question, answer, { live });
+    } catch (error) {
+      if (asking.signal.aborted) return;
+      this.fails(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** @param {AbortController} asking @param {Progress} progress */
+  waits(asking, progress) {
+    if (asking.signal.aborted) return;
+    this.progress = progress;
+    this.draw();
+  }
+
+  /** @param {unknown} error */
+  fails(error) {
+    this.progress = null;
+    this.living = false;
+    const state = this.question();
+    const problem = this.words[error instanceof RefusedError ? "bench.refused" : "bench.unreachable"];
+    this.header = { state, problem, bytes: 0 };
+    this.draw();
+  }
+
+  /** End what is being worked on. */
+  stop() {
+    this.asking?.abort();
+    this.progress = null;
+    this.stopped = true;
+    this.draw();
+  }
+
+  /** Take the state after an act; another model is chosen in the header of the page. @param {Run} run */
+  adopt(run) {
+    const { model } = this.state;
+    this.state = { ...this.state, ...run };
+    this.typed = null;
+    if (run.model !== model) this.openModel(run.model);
+    keepRun(this.parts(), { isNew: true });
+  }
+
+  /** Choose another model in the header of the page. @param {string} model */
+  openModel(model) {
+    if (this.told) this.told = { ...this.told, model };
+    this.send?.setTriggerValue("model", model);
+  }
+
+  /**
+   * Show an answer.
+   *
+   * @param {Question} question
+   * @param {Answer} answer
+   * @param {{live?: string}} how
+   */
+  take(question, { header, bytes }, { live }) {
+    this.progress = null;
+    if (header.busy) return this.liveLater();
+    this.header = header;
+    this.shown = question;
+    this.reasons = null;
+    this.reasoning = null;
+    this.chosen = null;
+    if (header.left_out) Object.assign(this.state, header.state, { looks: header.looks, ablates: header.ablates });
+    if (header.left_out) keepRun(this.parts());
+    if (bytes.length) this.picture(bytes);
+    else this.said = null;
+    LAST.state = this.state;
+    if (live === undefined && bytes.length) this.note();
+    this.draw();
+    if (this.said && this.explains) this.askWhy(question, live !== undefined);
+    if (live !== undefined) this.lived();
+    return undefined;
+  }
+
+  /** @param {Uint8Array} bytes */
+  picture(bytes) {
+    if (this.lens) this.lens.update(bytes);
+    else this.lens = mount(this.views, bytes, this.host());
+    this.said = this.lens.said();
+  }
+
+  /** Remember the run among those that were shown. */
+  note() {
+    const { model, text, target, changes } = this.state;
+    const run = { model, text, target, changes, before: null, filled: [] };
+    const others = LAST.runs.filter((each) => JSON.stringify(each) !== JSON.stringify(run));
+    LAST.runs = [run, ...others].slice(0, MOST_RUNS);
+  }
+
+  /** Tell the server a little later which run is shown, for its other pages. */
+  tellLater() {
+    clearTimeout(this.telling);
+    const { text, target, changes, before } = this.state;
+    const [changed, other] = [changes, before].map((each) =>
+      each && Object.keys(each).length ? JSON.stringify(each) : "",
+    );
+    this.telling = setTimeout(() => ROUTES.show({ text, target, changes: changed, before: other }), LATER);
+  }
+
+  /** Whether the answer is to be explained: in a lesson only if that is asked for. */
+  get explains() {
+    return Boolean(this.said?.explains && !this.said.why_not && this.wantsWhy);
+  }
+
+  get wantsWhy() {
+    return this.state.why ?? !this.told?.lesson;
+  }
+
+  /** @param {Question} question @param {boolean} live */
+  async askWhy(question, live) {
+    const asked = { ...question, wants: /** @type {const} */ ("why"), about: this.state.asks };
+    const { asking } = this;
+    let answer = ROUTES.known(asked);
+    try {
+      if (!answer) {
+        const begun = performance.now();
+        const tell = (/** @type {Progress} */ progress) => {
+          if (performance.now() - begun < PATIENCE || asking?.signal.aborted) return;
+          this.reasoning = progress;
+          this.draw();
+        };
+        answer = await ROUTES.ask(asked, { tell, signal: asking?.signal, ...(live ? { live } : {}) });
+      }
+    } catch (error) {
+      if (!asking?.signal.aborted) this.fails(error);
+      return;
+    }
+    if (asking?.signal.aborted || this.shown !== question) return;
+    this.reasoning = null;
+    if (answer.bytes.length) this.explain(answer.bytes);
+    this.draw();
+  }
+
+  /** @param {Uint8Array} bytes */
+  explain(bytes) {
+    const { header, array } = unpack(bytes);
+    this.reasons = header;
+    /** @type {Record<string, DescribedEffects>} */
+    const kinds = header.kinds ?? {};
+    const found = Object.entries(kinds).map(([kind, effects]) => [kind, received(effects, array)]);
+    this.lens?.receive({ run: header.run, kinds: Object.fromEntries(found) });
+  }
+
+  /** The page around the views. @returns {LensHost} */
+  host() {
+    let shown = isProjected();
+    return {
+      start: (model) => ({ ...start(model), projected: isProjected() }),
+      remember: ({ projected, ...selected }) => {
+        remember(selected);
+        if (projected !== shown) this.send?.setStateValue("projected", projected);
+        shown = projected;
+      },
+      files: () => this.files(),
+      vectors: (kind, layer) => ROUTES.vectors(this.header?.key ?? "", kind, layer),
+      act: (act) => this.act(act),
+    };
+  }
+
+  /** Change the run that is shown: not what is being typed. @param {Act} act */
+  act(act) {
+    if (this.shown) Object.assign(this.state, { text: this.shown.text });
+    this.ask({ act, isNew: true });
+  }
+
+  /** @returns {OtherFile[]} */
+  files() {
+    const kinds = ["csv", ...(this.said?.before ? [] : ["npz", ...(this.reasons ? ["effects"] : [])]), "html"];
+    return kinds.map((kind) => ({
+      name: this.words[`download.${kind}`],
+      save: (selected) => this.saveFile(kind, selected),
+    }));
+  }
+
+  /** @param {string} kind @param {Selected} selected */
+  async saveFile(kind, { kind: of, layer, head, view, value, scale, sort, pinned, projected }) {
+    const start = { kind: of, layer, head, view, value, scale, sort, pinned, projected };
+    const about = this.reasons ? this.state.asks : null;
+    try {
+      save(...(await ROUTES.file(this.header?.key ?? "", kind, { start, about })));
+    } catch (error) {
+      this.fails(error);
+    }
+  }
+
+  /** Show a text of its own: the target and what was filled in belong to another. @param {string} text */
+  say(text) {
+    this.typed = null;
+    this.chosen = null;
+    Object.assign(this.state, { text, target: "", filled: [] });
+    this.ask({ isNew: true });
+  }
+
+  /** Follow what is typed, word by word. */
+  follow() {
+    const told = /** @type {Told} */ (this.told);
+    const words = completeWords(this.typed ?? "");
+    if (!told.isLive || this.composing || !words.trim() || this.living) return;
+    if (words === this.shown?.text) return;
+    this.living = true;
+    this.ask({ live: words });
+  }
+
+  /** Another run may follow. */
+  lived() {
+    this.living = false;
+    if (this.typed !== null) this.follow();
+  }
+
+  /** Follow again once others are answered. */
+  liveLater() {
+    this.living = false;
+    setTimeout(() => this.typed !== null && this.follow(), 10 * PAUSE);
+  }
+
+  /** Open the box with the text. */
+  edit() {
+    this.typed = this.state.text;
+    this.chosen = null;
+    this.draw();
+    const box = this.top.querySelector("textarea");
+    box?.focus();
+    box?.setSelectionRange(box.value.length, box.value.length);
+  }
+
+  /** Close the box without what was typed. */
+  leaveBox() {
+    this.typed = null;
+    if (this.shown?.text === this.state.text) this.draw();
+    else this.ask();
+  }
+
+  /** @param {KeyboardEvent} event */
+  pressed(event) {
+    const { key } = event;
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+    const from = event.composedPath()[0];
+    if (from instanceof HTMLElement && from.matches("input, textarea, select, [contenteditable]")) return;
+    if (key === "e" || key === "E") {
+      event.preventDefault();
+      this.edit();
+    } else if (key === "Escape" && this.chosen !== null) {
+      this.chosen = null;
+      this.draw();
+    }
+  }
+
+  /** A press elsewhere leaves the word that was chosen, and closes the menus. @param {Event} event */
+  left(event) {
+    const path = event.composedPath();
+    for (const each of this.top.querySelectorAll("details[open]")) {
+      if (!path.includes(each)) each.removeAttribute("open");
+    }
+    const word = this.top.querySelector(".chosen");
+    if (this.chosen === null || (word && path.includes(word))) return;
+    if (path.some((each) => each instanceof HTMLElement && each.dataset.word === String(this.chosen))) return;
+    this.chosen = null;
+    this.draw();
+  }
+
+  /** The words of the text, and those that a comparison has taken away, in the text in which they are. @returns {{text: string, words: Shown[]}} */
+  shownWords() {
+    const said = /** @type {Said} */ (this.said);
+    const tints = this.reasons?.b.words.text ?? [];
+    const hidden = new Set(/** @type {number[]} */ (this.shown?.changes.leave_out ?? []));
+    const restored = said.restored ?? [];
+    const now = said.words.map((word) => ({
+      ...word,
+      is: this.isHidden(word, hidden, restored) ? /** @type {const} */ ("hidden") : /** @type {const} */ ("there"),
+      tint: tints.find(({ start }) => start === word.start) ?? null,
+    }));
+    const gone = said.before ? takenAway(said.before.text, said.before.words, said.text) : [];
+    if (!gone.length || !said.before) return { text: said.text, words: now };
+    let next = 0;
+    const words = said.before.words.map((word) => {
+      const isGone = gone.some(({ start }) => start === word.start);
+      if (isGone) return { ...word, is: /** @type {const} */ ("gone"), tint: null };
+      return { ...now[next++], ...{ start: word.start, end: word.end } };
+    });
+    return { text: said.before.text, words };
+  }
+
+  /** @param {Word} word @param {Set<number>} hidden @param {[number, number][]} restored */
+  isHidden({ tokens, gap, start, end }, hidden, restored) {
+    if (tokens.length > 0 && tokens.every((token) => hidden.has(token))) return true;
+    return gap && restored.some(([begin, last]) => begin <= start && end <= last);
+  }
+
+  /** Choose a word, or bring it back. @param {number} number */
+  pressWord(number) {
+    const { text, words } = this.shownWords();
+    const word = words[number];
+    if (word.is === "gone") this.takeAway(text, words, number);
+    else if (word.is === "hidden") this.hide(word);
+    else {
+      this.chosen = this.chosen === number ? null : number;
+      this.draw();
+    }
+  }
+
+  /** @param {KeyboardEvent} event @param {number} number */
+  keyOnWord(event, number) {
+    const { text, words } = this.shownWords();
+    if (event.key === "Enter" || event.key === " ") this.pressWord(number);
+    else if (event.key === "Delete" && words[number].is === "there") this.takeAway(text, words, number);
+    else return;
+    event.preventDefault();
+  }
+
+  /** Take a word away, or bring it back. @param {string} text @param {Shown[]} words @param {number} number */
+  takeAway(text, words, number) {
+    const gone = words.filter(({ is }, i) => (is === "gone") !== (i === number));
+    this.chosen = null;
+    if (gone.length) this.act({ do: "text", text: without(text, gone) });
+    else this.act({ do: "undo", name: "text" });
+  }
+
+  /** Put [MASK] in place of a word, or bring the word back. @param {Shown} word */
+  hide({ is, start, end, tokens, gap }) {
+    this.chosen = null;
+    if (this.said?.leaves_out) this.act({ do: "leave_out", tokens });
+    else if (is === "hidden" && gap) this.act({ do: "restore", begin: start, end });
+    else this.act({ do: "hide", begin: start, end });
+  }
+
+  draw() {
+    if (!this.told) return;
+    render(this.page(), this.top);
+    this.views.hidden = !this.said;
+    this.views.classList.toggle("waits", this.progress !== null);
+  }
+
+  page() {
+    const { said, header, words } = this;
+    const isCompared = Boolean(said?.before);
+    return html`
+      ${isCompared && said?.before ? this.sideA(said.before) : nothing}
+      <div class="line ${isCompared ? "compared" : ""}">
+        ${isCompared ? html`<b class="side">B</b>` : nothing}
+        <div class="asked ${this.typed === null ? "" : "typing"}">${this.sentence()}</div>
+        ${this.said ? html`<div class="answer">${this.answer()}</div>` : nothing}
+      </div>
+      ${this.wait()}
+      ${header?.hint ? html`<p class="hint">${header.hint}</p>` : nothing}
+      ${header?.problem ? this.problem(header.problem) : nothing}
+      ${header?.left_out ? html`<p class="problem">${header.left_out}</p>` : nothing}
+      ${said ? this.gaps(said) : nothing}
+      <div class="below">${said ? this.reasonsOf(said) : nothing}<div class="menus">${this.menus()}</div></div>
+      ${said ? this.notes(said) : nothing}
+      ${this.stopped && !this.progress ? html`<p class="hint">${words["work.given_up"]}
+        <button @click=${() => this.ask()}>${words["work.again"]}</button></p>` : nothing}
+    `;
+  }
+
+  /** The text: as words, or as a box. */
+  sentence() {
+    const { words, told } = this;
+    const target = told?.hasTarget ? this.targetBox() : nothing;
+    if (this.typed !== null || !this.said) return html`${this.box()}${target}${this.examples()}`;
+    const { text, words: shown } = this.shownWords();
+    const act = { press: (/** @type {number} */ n) => this.pressWord(n), key: (/** @type {KeyboardEvent} */ e, /** @type {number} */ n) => this.keyOnWord(e, n) };
+    const tips = { there: words["bench.word"], gone: words["bench.bring"], hidden: words["bench.bring"] };
+    return html`
+      <div class="text" role="group" aria-label=${words["sentence.label"]} title=${this.reasons?.b.unit ?? nothing}>
+        ${wordsOf(text, shown, this.chosen, act, tips)}
+        ${this.chosen === null ? nothing : this.wordMenu(shown[this.chosen], text, shown)}
+        <button class="edit" title=${words["bench.edit_help"]} @click=${() => this.edit()}>✎ ${words["bench.edit"]}</button>
+      </div>
+      ${target}${this.examples()}`;
+  }
+
+  /** @param {Shown} word @param {string} text @param {Shown[]} words */
+  wordMenu(word, text, words) {
+    const name = text.slice(word.start, word.end);
+    const stand = this.said?.stands_in;
+    const number = /** @type {number} */ (this.chosen);
+    return html`<span class="chosen" role="group" aria-label=${name}>
+      <button @click=${() => this.takeAway(text, words, number)}>${fill(this.words["bench.take_away"], { word: name })}</button>
+      ${stand ? html`<button @click=${() => this.hide(word)}>${stand}</button>` : nothing}
+    </span>`;
+  }
+
+  box() {
+    const { words } = this;
+    const value = this.typed ?? this.state.text;
+    return html`<textarea rows="1" class="box" dir="auto" aria-label=${words["sentence.label"]} maxlength="20000"
+      placeholder=${words["sentence.placeholder"]} .value=${value}
+      @compositionstart=${() => (this.composing = true)}
+      @compositionend=${(/** @type {Event} */ event) => {
+        this.composing = false;
+        this.type(event);
+      }}
+      @input=${(/** @type {Event} */ event) => this.type(event)}
+      @keydown=${(/** @type {KeyboardEvent} */ event) => this.keyInBox(event)}></textarea>
+      <button class="show" title=${words["sentence.show.help"]} @click=${() => this.say(this.typed ?? this.state.text)}>
+        ${words["sentence.show"]}</button>`;
+  }
+
+  /** @param {Event} event */
+  type(event) {
+    if (!(event.target instanceof HTMLTextAreaElement)) return;
+    this.typed = event.target.value.replace(/\n/g, " ");
+    clearTimeout(this.pausing);
+    this.pausing = setTimeout(() => this.follow(), PAUSE);
+  }
+
+  /** @param {KeyboardEvent} event */
+  keyInBox(event) {
+    if (event.isComposing) return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      this.say(/** @type {HTMLTextAreaElement} */ (event.target).value.replace(/\n/g, " "));
+    } else if (event.key === "Escape" && this.said) this.leaveBox();
+  }
+
+  targetBox() {
+    const { words } = this;
+    const choose = (/** @type {Event} */ { target }) => {
+      if (!(target instanceof HTMLInputElement)) return;
+      Object.assign(this.state, { target: target.value });
+      this.ask({ isNew: true });
+    };
+    return html`<input class="target" dir="auto" maxlength="2000" aria-label=${words["target.label"]}
+      placeholder=${words["target.placeholder"]} .value=${this.state.target} @change=${choose}>`;
+  }
+
+  examples() {
+    const { words, told } = this;
+    if (!told?.examples.length) return nothing;
+    const each = told.examples.map((text) => html`<button dir="auto" @click=${(/** @type {Event} */ event) => {
+      closeMenu(event);
+      this.say(text);
+    }}>${text}</button>`);
+    return menu("examples", words["sentence.examples"], html`<div class="list">${each}</div>`);
+  }
+
+  answer() {
+    const said = /** @type {Said} */ (this.said);
+    return [...items(said.answer, (item) => this.press(item)), this.whySwitch()];
+  }
+
+  /** @param {Item} item */
+  press(item) {
+    if (item.open) this.openOther(item.open);
+    else if (item.act) this.act(item.act);
+  }
+
+  /** Show another model the text that is shown, even if it is an example of this one. @param {string} model */
+  openOther(model) {
+    const { text, target } = this.state;
+    const told = /** @type {Told} */ (this.told);
+    this.state = { ...this.fresh({}), model, text, target };
+    this.told = { ...told, model };
+    this.send?.setTriggerValue("model", model);
+    this.ask({ isNew: true });
+  }
+
+  whySwitch() {
+    const { words, said } = this;
+    if (!said?.explains) return nothing;
+    const change = (/** @type {Event} */ { target }) => {
+      if (!(target instanceof HTMLInputElement)) return;
+      this.state.why = target.checked;
+      this.ask({ isNew: true });
+    };
+    return html`<label class="switch" title=${words["why.help"]}>
+      <input type="checkbox" .checked=${this.wantsWhy} @change=${change}> ${words["why.label"]}</label>
+      ${this.reasons?.menus ? this.about(this.reasons.menus) : nothing}`;
+  }
+
+  /** @param {Partial<Record<keyof About, Offer>>} menus */
+  about(menus) {
+    const { words } = this;
+    const each = /** @type {[keyof About, Offer][]} */ (Object.entries(menus)).map(([name, offer]) => {
+      const chosen = this.state.asks[name];
+      const choose = (/** @type {Event} */ { target }) => {
+        if (!(target instanceof HTMLInputElement || target instanceof HTMLSelectElement)) return;
+        this.state.asks = { ...(name === "at" ? AS_USUAL : this.state.asks), [name]: target.value };
+        this.ask({ isNew: true });
+      };
+      const known = offer.options.some(([value]) => value === chosen);
+      const options = offer.options.map(([value, text]) => html`<option value=${value} ?selected=${value === chosen}>${text}</option>`);
+      return html`<label>${offer.label}
+        <select @change=${choose}><option value="">${offer.usual}</option>${options}
+          ${chosen && !known ? html`<option value=${chosen} selected>${chosen}</option>` : nothing}</select>
+        ${offer.typed ? html`<input placeholder=${words["bench.other_token"]} aria-label=${offer.label} @change=${choose}>` : nothing}
+      </label>`;
+    });
+    return menu("about", words["why.about"], html`<div class="list">${each}</div>`, words["why.about.help"]);
+  }
+
+  menus() {
+    return [this.earlier(), this.looks()];
+  }
+
+  /** The runs that were shown so far, if there are several: each can be A or B. */
+  earlier() {
+    const { words } = this;
+    if (LAST.runs.length < 2) return nothing;
+    const each = LAST.runs.map((run) => html`<div class="run">
+      <button title=${words["runs.a"]} @click=${(/** @type {Event} */ event) => {
+        closeMenu(event);
+        const { model, text, target, changes } = run;
+        this.state.before = { model, text, target, changes };
+        this.ask({ isNew: true });
+      }}>A</button>
+      <button title=${words["runs.b"]} @click=${(/** @type {Event} */ event) => {
+        closeMenu(event);
+        this.useAsB(run);
+      }}>B</button>
+      <span dir="auto">${nameOf(run, words)}</span></div>`);
+    return menu("earlier", words["runs.earlier"], html`<div class="list">${each}</div>`);
+  }
+
+  /** Show a run as B, by default beside the one that is shown. @param {Run} run */
+  useAsB(run) {
+    const { model, text, target, changes } = this.state;
+    const before = this.state.before ?? { model, text, target, changes };
+    this.state = { ...this.state, ...run, before };
+    if (run.model !== model) this.openModel(run.model);
+    this.ask({ isNew: true });
+  }
+
+  /** Other ways to show the tokens and the heads. */
+  looks() {
+    const { said, words } = this;
+    if (!said?.looks.length && !said?.ablations) return nothing;
+    const on = said.looks.filter(([name]) => this.state.looks.includes(name)).map(([, label]) => label);
+    const single = ["mean", "max", "rollout"];
+    const toggle = (/** @type {string} */ name) => {
+      const { looks } = this.state;
+      const others = looks.filter((each) => each !== name && !(single.includes(name) && single.includes(each)));
+      this.state.looks = looks.includes(name) ? others : [...others, name];
+      this.ask({ isNew: true });
+    };
+    const ablate = () => {
+      this.state.ablates = !this.state.ablates;
+      this.ask({ isNew: true });
+    };
+    const each = said.looks.map(
+      ([name, label]) => html`<button aria-pressed=${String(this.state.looks.includes(name))} @click=${() => toggle(name)}>${label}</button>`,
+    );
+    const runs = said.ablations ? html`<label class="switch" title=${words["effects.help"]}>
+      <input type="checkbox" .checked=${this.state.ablates} @change=${ablate}> ${said.ablations}</label>` : nothing;
+    const label = html`${words["looks.label"]}${on.length ? html` <b>${on.join(words["list.comma"])}</b>` : nothing}`;
+    return menu("looks", label, html`<div class="buttons">${each}</div><p class="small">${words["looks.help"]}</p>${runs}`);
+  }
+
+  /** @param {NonNullable<Said["before"]>} before */
+  sideA(before) {
+    const tints = this.reasons?.a?.words.text ?? [];
+    const shown = before.words.map((word) => ({
+      ...word,
+      is: /** @type {const} */ ("there"),
+      tint: tints.find(({ start }) => start === word.start) ?? null,
+    }));
+    const tips = { there: "", gone: "", hidden: "" };
+    return html`<div class="line compared"><b class="side">A</b>
+      <div class="asked"><div class="text">${wordsOf(before.text, shown, null, null, tips)}</div></div>
+      <div class="answer">${items(before.answer, () => {})}
+        ${this.reasons?.a ? html`<span class="reason">${marked(this.reasons.a.said)}</span>` : nothing}</div></div>`;
+  }
+
+  /** @param {Said} said */
+  gaps(said) {
+    return said.gaps.map((line) => html`<div class="gap">${items(line, (item) => this.press(item))}</div>`);
+  }
+
+  /** @param {Said} said */
+  reasonsOf(said) {
+    if (!said.explains || !this.wantsWhy) return nothing;
+    if (said.why_not) return html`<p class="small">${said.why_not}</p>`;
+    const target = this.reasons?.b.words.target;
+    const line = target
+      ? html`<div class="text target-words">${wordsOf(said.target, target.map((tint) => ({ ...tint, tokens: [], gap: false, is: /** @type {const} */ ("there"), tint })), null, null, { there: "", gone: "", hidden: "" })}</div>`
+      : nothing;
+    return html`<div class="reasons" aria-live="polite">${line}
+      <p class="reason">${this.reasons ? marked(this.reasons.b.said) : (this.reasoning?.said ?? "\u00a0")}</p>
+      ${this.reasons?.measured ? html`<p class="small">${marked(this.reasons.measured)}</p>` : nothing}</div>`;
+  }
+
+  /** @param {Said} said */
+  notes(said) {
+    return said.notes.length ? html`<div class="notes">${items(said.notes, (item) => this.press(item))}</div>` : nothing;
+  }
+
+  wait() {
+    const { progress, words } = this;
+    if (!progress) return nothing;
+    return html`<div class="wait" role="status"><progress max="1" .value=${progress.share || nothing}></progress>
+      <span>${progress.said}</span><button @click=${() => this.stop()}>${words["work.give_up"]}</button></div>`;
+  }
+
+  /** @param {string} problem */
+  problem(problem) {
+    const { words, state } = this;
+    const isChanged = Boolean(state.before) || Object.keys(state.changes).length > 0;
+    return html`<p class="problem" role="alert">${problem}
+      <button @click=${() => this.ask()}>${words["unexpected.again"]}</button>
+      ${isChanged ? html`<button @click=${() => this.act({ do: "undo_all" })}>${words["change.undo_all"]}</button>` : nothing}
+      ${state.before ? html`<button @click=${() => this.act({ do: "end" })}>${words["change.end"]}</button>` : nothing}</p>`;
+  }
+}
+
+/**
+ * Return sentences, bars and buttons.
+ *
+ * @param {Item[]} said
+ * @param {(item: Item) => void} press
+ */
+function items(said, press) {
+  return said.map((item) => {
+    if (item.press !== undefined)
+      return html`<button ?disabled=${item.off} title=${item.tip ?? nothing} @click=${() => press(item)}>${item.press}</button>`;
+    if (item.bar !== undefined)
+      return html`<span class="bar"><span>${item.text}</span><progress max="1" .value=${item.bar}></progress></span>`;
+    if (item.parts)
+      return html`<span>${item.parts.map(([text, isOther]) => (isOther ? html`<u>${text}</u>` : text))}</span>`;
+    const kind = [item.small && "small", item.warns && "warns", item.way].filter(Boolean).join(" ");
+    return html`<span class=${kind} title=${item.tip || nothing}>${marked(item.said ?? "")}</span>`;
+  });
+}
+
+/** Close the menu in which something was pressed. @param {Event} event */
+function closeMenu({ target }) {
+  if (target instanceof Element) target.closest("details")?.removeAttribute("open");
+}
+
+/** Return text, model and number of changes of a run. @param {Run} run @param {Record<string, string>} words */
+function nameOf({ text, model, changes }, words) {
+  const short = text.length > MOST_NAMED ? `${text.slice(0, MOST_NAMED)} …` : text;
+  const sizes = Object.values(changes).map((value) => (Array.isArray(value) ? value.length : 1));
+  const count = sizes.reduce((sum, size) => sum + size, 0);
+  const said = count && fill(words[count === 1 ? "runs.changes.one" : "runs.changes.other"], { count: String(count) });
+  return [short, model, said].filter(Boolean).join(" · ");
+}
+
+/** Return the object that a part of the address holds; null: it holds none. @param {string | undefined} text */
+function object(text) {
+  try {
+    const found = JSON.parse(text || "null");
+    return found && typeof found === "object" && !Array.isArray(found) ? found : null;
+  } catch {
+    return null;
+  }
+}

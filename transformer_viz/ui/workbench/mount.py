@@ -1,0 +1,129 @@
+"""The workbench on the page: its one component, and what it has in common with the widgets around it."""
+
+import json
+
+import streamlit as st
+
+from transformer_viz import store
+from transformer_viz.ui.shell.answers import answer
+from transformer_viz.ui.shell.card_facts import config_of, examples_of
+from transformer_viz.ui.shell.changing import BEFORE, CHANGES
+from transformer_viz.ui.shell.components import component
+from transformer_viz.ui.shell.language import t, words
+from transformer_viz.ui.shell.lesson_strip import show_room
+from transformer_viz.ui.shell.lessons import REVEALED, open_lesson
+from transformer_viz.ui.shell.projector import KEY as PROJECTOR
+from transformer_viz.ui.shell.projector import is_projected, keep_projector
+from transformer_viz.ui.shell.session import visitor
+from transformer_viz.ui.shell.shelf import home
+from transformer_viz.ui.workbench.seat import Run, Seat, new_seat
+from transformer_viz.values.request import Changes, Request
+from transformer_viz.values.trace import Trace
+
+KEY = "workbench"
+"""Key of the component."""
+
+SEAT, SEEN, OPENED = "seat", "seen-run", "opened-run"
+"""Session keys: the seat, the run that browser and widgets last had in common, and what was opened last."""
+
+WIDGETS = ("sentence", "target", CHANGES, BEFORE)
+"""Session keys of the parts of a `Run`."""
+
+WORDS = (
+    *("sentence.label", "sentence.placeholder", "sentence.show", "sentence.show.help", "sentence.examples"),
+    *("target.label", "target.placeholder", "work.working", "work.give_up", "work.given_up", "work.again"),
+    *("why.label", "why.help", "why.about", "why.about.help", "looks.label", "looks.help", "list.comma"),
+    *("effects.help", "runs.earlier", "runs.a", "runs.b", "change.undo_all", "change.end"),
+    *("runs.changes.one", "runs.changes.other", "unexpected.again"),
+    *("download.csv", "download.npz", "download.html", "download.effects"),
+    *("bench.edit", "bench.edit_help", "bench.word", "bench.bring", "bench.take_away", "bench.other_token"),
+    *("bench.refused", "bench.unreachable"),
+)
+"""Sentences of the workbench itself; those about a run come with it."""
+
+
+def own_seat() -> Seat:
+    """Return the seat of this session."""
+    seat = st.session_state.get(SEAT)
+    if seat is None:
+        seat = st.session_state[SEAT] = new_seat(visitor())
+    seat.folder = home().folder
+    return seat
+
+
+def take_shown() -> None:
+    """Give the widgets of this session what the workbench shows, if that has changed; before any of them."""
+    shown = own_seat().shown
+    if shown is not None and shown != st.session_state.get(SEEN):
+        st.session_state.update(zip(WIDGETS, shown, strict=True))
+        st.session_state[SEEN] = shown
+
+
+def show_workbench(model: store.ModelSummary) -> None:
+    """Show the workbench for a model."""
+    seat, lesson = own_seat(), open_lesson()[0]
+    keep_projector()
+    show_room(lesson)
+    told = {
+        "token": seat.token,
+        "model": model.name,
+        "language": words().language,
+        "examples": examples_of(model.card),
+        "hasTarget": config_of(model).architecture == "encoder-decoder",
+        "isLive": config_of(model).architecture != "encoder-decoder",
+        "lesson": lesson and {"name": lesson.name, "revealed": st.session_state.get(REVEALED) == lesson.name},
+        "opened": _opened(seat),
+        "projected": is_projected(),
+        "words": {key: _template(key) for key in WORDS},
+    }
+    component("workbench", "lens", "pipeline", "workbench")(
+        data=told,
+        key=KEY,
+        default={"projected": is_projected()},
+        on_projected_change=_project,
+        on_model_change=_choose_model,
+    )
+
+
+def _template(key):
+    """Return a sentence of the visitor's language with its {names} unreplaced."""
+    found = words().sentences[key]
+    return found if isinstance(found, str) else t(key)
+
+
+def _opened(seat):
+    """Return the run that widgets or a lesson have opened since, for the browser; None: none yet."""
+    state = st.session_state
+    if "sentence" in state:
+        run = Run(*(state.get(name) or "" for name in WIDGETS))
+        ablates = bool(state.pop("effects", False))
+        if run != state.get(SEEN) or ablates:
+            state[SEEN] = seat.shown = run
+            number = (state.get(OPENED) or {"number": 0})["number"] + 1
+            state[OPENED] = {"number": number, "ablates": ablates, **run._asdict()}
+    return state.get(OPENED)
+
+
+def _project():
+    """Keep the size that was chosen in the views for the other pages."""
+    st.session_state[PROJECTOR] = st.session_state[KEY].projected
+
+
+def _choose_model():
+    """Choose the model that the workbench shows."""
+    st.session_state.model = st.session_state[KEY].model
+
+
+def shown_request(model: store.ModelSummary) -> Request | None:
+    """Return the request that the workbench shows of a model; None: it has not told yet."""
+    shown = own_seat().shown
+    if shown is None:
+        return None
+    changes = Changes(**json.loads(shown.changes)) if shown.changes else Changes()
+    return Request(model.reference, shown.text, shown.target or None, changes)
+
+
+def shown_trace(model: store.ModelSummary) -> Trace | None:
+    """Return the run that the workbench shows; None: there is none yet, or no answer, which is then said."""
+    request = shown_request(model)
+    return None if request is None else answer(request)
