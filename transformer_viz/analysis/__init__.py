@@ -1,6 +1,5 @@
 """Analysis of attention weights, masks and position encodings, in NumPy."""
 
-from transformer_viz.analysis.blocks import block_means, strongest_in_blocks
 from transformer_viz.analysis.calibration import (
     Calibration,
     best_temperature,
@@ -17,12 +16,8 @@ from transformer_viz.analysis.heads import (
     same_token_score,
 )
 from transformer_viz.analysis.masking import (
-    added_mask_weights,
     blocked_rows,
     future_share,
-    masked_scores,
-    masked_weights,
-    multiplied_mask_weights,
     padding_share,
 )
 from transformer_viz.analysis.masks import (
@@ -77,11 +72,9 @@ __all__ = [
     "Place",
     "Role",
     "TextPatterns",
-    "added_mask_weights",
     "bag_of_words_accuracy",
     "best_offset",
     "best_temperature",
-    "block_means",
     "blocked_rows",
     "calibration",
     "calibration_error",
@@ -99,11 +92,8 @@ __all__ = [
     "label_scores",
     "mask_from_bits",
     "mask_to_bits",
-    "masked_scores",
-    "masked_weights",
     "merge_words",
     "most_read_words",
-    "multiplied_mask_weights",
     "named_mask",
     "named_order",
     "nearest_word",
@@ -138,7 +128,6 @@ __all__ = [
     "sinusoidal_rates",
     "softmax",
     "stream_places",
-    "strongest_in_blocks",
     "text_patterns",
     "typical_keys",
     "typical_words",

@@ -1,70 +1,7 @@
-"""Effects of a mask on a head: scores, weights, and the share on padding or future tokens."""
+"""Effects of a mask on a head: the share of its weight on padding and on later tokens, rows without any."""
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-from transformer_viz.analysis.softmax import softmax
-
-LARGE_NEGATIVE = -1e9
-"""Number added to masked scores by additive masks, as in most tutorials."""
-
-
-def masked_scores(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
-    """Return the scores with NaN where masked.
-
-    Args:
-        scores: float (..., query, key).
-        mask: bool, broadcastable to them, True = may attend.
-
-    Returns:
-        float32 (..., query, key).
-    """
-    return np.where(mask, np.asarray(scores, np.float32), np.float32("nan"))
-
-
-def masked_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
-    """Return softmax(scores) over unmasked keys, as the layers compute it.
-
-    Args:
-        scores: float (..., query, key), query·key / √head_dim.
-        mask: bool, broadcastable to them, True = may attend.
-
-    Returns:
-        float32 (..., query, key); 0 where masked; a row sums to 1, or to 0 if fully masked.
-    """
-    return np.where(mask, softmax(np.where(mask, scores, LARGE_NEGATIVE)), np.float32(0))
-
-
-def added_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
-    """Return softmax(scores + large negative number where masked), common in tutorials.
-
-    The same number added to all scores of a row leaves its softmax as it is: a fully masked row keeps its
-    weights, but for rounding. Near 10^9, float32 has only every 64th number, so scores up to 32 become equal.
-
-    Args:
-        scores: float (..., query, key).
-        mask: bool, broadcastable to them, True = may attend.
-
-    Returns:
-        float32 (..., query, key), rows summing to 1.
-    """
-    bias = np.where(mask, np.float32(0), np.float32(LARGE_NEGATIVE))
-    return softmax(np.asarray(scores, np.float32) + bias)
-
-
-def multiplied_mask_weights(scores: ArrayLike, mask: ArrayLike) -> np.ndarray:
-    """Return softmax(scores) · mask, another form in tutorials.
-
-    The weight of masked keys is lost, not redistributed.
-
-    Args:
-        scores: float (..., query, key).
-        mask: bool, broadcastable to them, True = may attend.
-
-    Returns:
-        float32 (..., query, key), rows summing to at most 1.
-    """
-    return softmax(np.asarray(scores, np.float32)) * np.asarray(mask, np.float32)
 
 
 def padding_share(weights: ArrayLike, query_is_padding: ArrayLike, key_is_padding: ArrayLike) -> float:

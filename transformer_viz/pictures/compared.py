@@ -1,5 +1,7 @@
 """The payload of the attention views of two runs, side by side, and their difference."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,9 @@ def compared_payload(
     words: Words,
     effects: tuple[Effects, Effects] | None = None,
     around: Around = ALONE,
+    captions: Mapping[str, list[list[str]]] = MappingProxyType({}),
+    *,
+    with_scores: bool = False,
 ) -> bytes:
     """Return the payload of the attention views of a comparison.
 
@@ -33,11 +38,19 @@ def compared_payload(
         words: Sentences of the visitor's language.
         effects: Effects on an answer in A and in B; None: unknown.
         around: What the page around the views adds.
+        captions: Kind of attention -> further sentences on each head, by layer.
+        with_scores: Whether B's scores are shown, too.
 
     Raises:
         ValueError: If the models differ in their kinds of attention, layers or heads.
     """
     shown = compared_attentions(comparison, words, around.acts)
+    for kind, more in captions.items():
+        sides = zip(shown[kind].captions, more, strict=True)
+        said = [[joined(*both).strip() for both in zip(*layer, strict=True)] for layer in sides]
+        shown[kind] = shown[kind]._replace(captions=said)
+    for kind, payload in shown.items() if with_scores else ():
+        shown[kind] = payload._replace(found=comparison.sides()[kind][1])
     if effects is not None:
         before, after = placed_effects(comparison, effects)
         theirs, ours = measured_heads(effects)

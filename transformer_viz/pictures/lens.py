@@ -131,32 +131,6 @@ def vectors_bytes(trace: Trace, kind: str, layer: int, projected: np.ndarray | N
     return views.packed(header, arrays)
 
 
-def thumbnails_of(
-    trace: Trace, words: Words, kinds: Collection[str], head_roles: HeadRoles | None, chosen: dict[str, Any]
-) -> bytes:
-    """Return the payload of the thumbnails of all heads of a trace, with the weights and role of each.
-
-    Args:
-        trace: The trace.
-        words: Sentences of the visitor's language.
-        kinds: Kinds of attention to offer.
-        head_roles: As in `payload_of`.
-        chosen: As in `views.payload_bytes`.
-    """
-    shown = {
-        kind: payload._replace(
-            found=payload.found._replace(
-                layers=[layer._replace(scores=None) for layer in payload.found.layers]
-            ),
-            later=False,
-            evidence=None,
-        )
-        for kind, payload in described(trace, words, projected=None, head_roles=head_roles).items()
-        if kind in kinds
-    }
-    return views.payload_bytes(trace.model, shown, words.under("lens"), chosen=chosen)
-
-
 def described(
     trace: Trace,
     words: Words,

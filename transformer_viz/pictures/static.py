@@ -21,8 +21,8 @@ from matplotlib.textpath import text_to_path
 from transformer_viz.language import Problem
 from transformer_viz.pictures.fonts import are_truetype, fonts_of
 from transformer_viz.pictures.opened import Opened, numbers_of
-from transformer_viz.pictures.theme import DIVERGING, GAP, HEADS, MUTED, SEQUENTIAL, TEXT
-from transformer_viz.pictures.views import AttentionPayload, weight_limit
+from transformer_viz.pictures.theme import DIVERGING, GAP, HEADS, MUTED, SEQUENTIAL, TEXT, weight_limit
+from transformer_viz.pictures.views import AttentionPayload
 from transformer_viz.text.unicode import visible
 
 if matplotlib.__version_info__ < (3, 11):

@@ -50,3 +50,21 @@ def largest(values: ArrayLike) -> float:
     """Return the largest absolute value, ignoring NaN; 0 if there is none."""
     values = np.asarray(values)
     return float(np.nanmax(np.abs(values))) if values.size and not np.isnan(values).all() else 0.0
+
+
+UNIFORM = 3
+"""The colour scale of attention weights ends at no less than this many times that of uniform attention."""
+
+
+def weight_limit(largest: float, visible: ArrayLike) -> float:
+    """Return where the colour scale of attention weights ends; `weightLimit` in colour.js is the same.
+
+    It ends at the largest weight, but not below three times the weight of uniform attention, so that a
+    uniform head is pale; at most at 1.
+
+    Args:
+        largest: The largest weight, in [0, 1].
+        visible: bool (..., query, key), True = the query may attend to the key.
+    """
+    keys = np.asarray(visible).sum(axis=-1).max(initial=1)
+    return max(float(largest), min(1.0, UNIFORM / int(keys)))

@@ -62,8 +62,8 @@ def show() -> None:
     attention_page = with_model("attention", "visibility", attention.show, default=True)
     open_attention = functools.partial(st.switch_page, attention_page)
     steps_page = with_model("map", "account_tree", map_page.show, open_attention)
-    positions_page = with_model("positions", "format_list_numbered", positions.show, open_attention)
-    masks_page = with_model("masks", "grid_off", masks.show, open_attention)
+    positions_page = with_model("positions", "format_list_numbered", positions.show)
+    masks_page = with_model("masks", "grid_off", masks.show)
     writing_page = with_model("writing", "edit_note", writing.show, open_attention)
     evaluation_page = with_model("evaluation", "fact_check", evaluation.show, open_attention)
     train_page = without_model("train", "school", train.show, open_model)
@@ -71,7 +71,6 @@ def show() -> None:
     lessons_page = without_model("lessons", "menu_book", lessons.show, start_lesson)
     with_lessons = {"attention": attention_page, "map": steps_page, "train": train_page}
     about_model = [attention_page, steps_page, positions_page, masks_page, writing_page, evaluation_page]
-    on_workbench = [attention_page]
     pages = [*about_model, train_page, models_page, lessons_page]
     if is_teacher():
         pages.append(without_model("teacher", "co_present", teacher.show))
@@ -92,8 +91,8 @@ def show() -> None:
         chosen.append(model)
     else:
         show_brand(header.model)
-    if page in on_workbench:
-        show_workbench(chosen[0])
+    if page in (attention_page, masks_page) or (page is positions_page and positions.is_experiment()):
+        show_workbench(page.url_path or "attention", chosen[0])
     with whole_run():
         page.run()
 

@@ -15,7 +15,10 @@ import { VALUES } from "./selection.js";
 /** @type {Record<string, string>} */
 const USUAL = { value: "weights", scale: "head", sort: "place" }; // what the address leaves out
 
-const VIEWS = /** @type {const} */ (["grid", "matrix", "lines", "steps"]);
+const VIEWS = /** @type {const} */ (["grid", "matrix", "lines", "steps", "masking", "ways"]);
+
+/** @type {Record<string, ViewName>} */
+const FORMER = { steps: "masking", ways: "ways" }; // how a part of the address named views of a mask once
 
 /** @type {Address | null} */
 let selection = null;
@@ -23,6 +26,7 @@ let selection = null;
 /** Parts of the address that say which run the workbench shows, and how. */
 const RUN_PARTS = /** @type {const} */ ([
   ...["text", "target", "changes", "before", "looks", "effects", "why", "about", "rather", "at"],
+  ...["mask", "reach", "causal", "pads", "bits", "do", "swap", "seed"],
 ]);
 
 /** @type {Record<string, string> | null} */
@@ -82,7 +86,9 @@ export function follow(told) {
 /** Return the run in the address: part -> what it says; parts that are not there are left out. */
 export function runInAddress() {
   const address = new URLSearchParams(window.location.search);
-  return Object.fromEntries(RUN_PARTS.flatMap((name) => (address.has(name) ? [[name, address.get(name) ?? ""]] : [])));
+  return Object.fromEntries(
+    RUN_PARTS.flatMap((name) => (address.has(name) ? [[name, address.get(name) ?? ""]] : [])),
+  );
 }
 
 /**
@@ -95,7 +101,8 @@ export function keepRun(parts, { isNew } = {}) {
   run = parts;
   if (!parts) return;
   const address = withSelection(window.location.href);
-  if (isNew && address.href !== window.location.href) window.history.pushState(window.history.state, "", address);
+  if (isNew && address.href !== window.location.href)
+    window.history.pushState(window.history.state, "", address);
   else write();
 }
 
@@ -123,6 +130,7 @@ export function withSelection(address) {
   }
   if (!selection) return selected;
   const { kind, layer, head, view, value, scale, sort, pinned } = selection;
+  selected.searchParams.delete("mask_view");
   for (const [name, part] of Object.entries({ kind, layer: counted(layer), head: counted(head), view })) {
     if (part) selected.searchParams.set(name, String(part));
   }
@@ -160,7 +168,7 @@ function read() {
   };
   /** @type {Address} */
   const found = { kind: address.get("kind"), layer: number("layer"), head: number("head") };
-  const view = VIEWS.find((each) => each === address.get("view"));
+  const view = VIEWS.find((each) => each === (address.get("view") ?? FORMER[address.get("mask_view") ?? ""]));
   if (view) found.view = view;
   const value = VALUES.find((each) => each === address.get("value"));
   if (value) found.value = value;

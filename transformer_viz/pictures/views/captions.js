@@ -1,10 +1,11 @@
 // The texts of a lens: titles, tooltips and names of choices.
 
 import { headsByRole, layerNumber, placeOf } from "./order.js";
+import { isOfMask } from "./selection.js";
 import { fill } from "./text.js";
 
 /** @import {Attention, Value, Words} from "./payload.js" */
-/** @import {Selection} from "./selection.js" */
+/** @import {MatrixName, Selection} from "./selection.js" */
 
 const LEAST_EFFECT = 0.0005; // log-odds that are written as more than 0
 const GOOD = 0.8; // rank correlation of estimates with measurements below which a layer's are rough
@@ -63,6 +64,7 @@ export function titlesOf(selection, words, { count, of }) {
       ? "B"
       : `${headTitle(attention, state)} · ${words.values[selection.value()]}`,
     change: selection.value() === "effects" ? words.side_effects : words.side_change,
+    ...{ scores: "", mask: "", masked: "", softmax: "", added: "", multiplied: "" },
     lines: linesTitle(attention, state, words) + some,
     steps: "",
   };
@@ -104,11 +106,14 @@ function numbersOf(attention, shown) {
  * @param {Words} words
  * @param {number} query
  * @param {number} key
+ * @param {MatrixName} [within] The matrix with the cell.
  */
-export function cellText(selection, words, query, key) {
+export function cellText(selection, words, query, key, within = "matrix") {
   const { attention, state } = selection;
   const { layer, head } = state;
   const tokens = { query: attention.queryTokens[query], key: attention.keyTokens[key] };
+  if (isOfMask(state.view))
+    return `${fill(words.cell, tokens)} ${valueText(selection, words, query, key, within)}`;
   if (attention.isCompared) return comparedAt(selection, words, query, key, tokens);
   const pair = fill(attention.allowed(layer, head, query, key) ? words.cell : words.masked_cell, tokens);
   /** @type {Value[]} */
@@ -120,6 +125,64 @@ export function cellText(selection, words, query, key) {
       : `${words.values[value]} ${number.toPrecision(value === "effects" ? 2 : 4)}`;
   });
   return [pair, shown.filter(Boolean).join(", ")].filter(Boolean).join(" ");
+}
+
+/**
+ * Return the value of a cell in one of the matrices of a mask, with its name.
+ *
+ * @param {Selection} selection
+ * @param {Words} words
+ * @param {number} query
+ * @param {number} key
+ * @param {MatrixName} within
+ */
+function valueText(selection, words, query, key, within) {
+  const { attention, state } = selection;
+  const shown = selection.value(within);
+  const number = attention.field(state.layer, state.head, shown).data[query * attention.keys + key];
+  return Number.isNaN(number) ? words.masked : `${words.values[shown]} ${number.toPrecision(4)}`;
+}
+
+/**
+ * Return what is different between two ways to mask a head.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number}} place
+ * @param {Record<"sums" | "same" | "little" | "blocked" | "not_blocked", string>} said
+ */
+export function waysText(attention, { layer, head }, said) {
+  const { queries, keys, queryTokens } = attention;
+  if (!attention.hasMasked(layer, head)) return said.same;
+  const rows = (/** @type {Value} */ value) => {
+    const { data } = attention.field(layer, head, value);
+    return Array.from({ length: queries }, (_, query) => data.subarray(query * keys, (query + 1) * keys));
+  };
+  const sums = sumsOf(attention, layer, head, "multiplied");
+  const worst = sums.indexOf(Math.min(...sums));
+  const sum = sums[worst].toFixed(2);
+  if (sum === "1.00") return said.little;
+  const first = fill(said.sums, { token: queryTokens[worst], sum }).replaceAll("**", "");
+  const blocked = rows("mask").findIndex((row) => row.every(Number.isNaN));
+  if (blocked < 0) return `${first} ${said.not_blocked}`;
+  const most = Math.max(...rows("added")[blocked]);
+  return `${first} ${fill(said.blocked, { token: queryTokens[blocked], share: most.toFixed(3) })}`;
+}
+
+/**
+ * Return the sum of each row of a head.
+ *
+ * @param {Attention} attention
+ * @param {number} layer
+ * @param {number} head
+ * @param {Value} value
+ */
+export function sumsOf(attention, layer, head, value) {
+  const { data } = attention.field(layer, head, value);
+  return Array.from({ length: attention.queries }, (_, query) =>
+    data
+      .subarray(query * attention.keys, (query + 1) * attention.keys)
+      .reduce((sum, weight) => sum + (weight || 0), 0),
+  );
 }
 
 /**

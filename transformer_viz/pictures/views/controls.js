@@ -96,7 +96,8 @@ export class Controls {
     const { selection, words } = this.of();
     const { attention, state } = selection;
     const ofOne = /** @type {const} */ (["all", "grid", "matrix", "lines", "steps"]);
-    const views = ofOne.filter((name) => !attention.isCompared || name === "all" || name === "grid");
+    const ofTwo = /** @type {const} */ (["all", ...(attention.hasScores ? ["masking", "ways"] : []), "grid"]);
+    const views = attention.isCompared ? ofTwo : ofOne;
     const view = this.choice(
       "view",
       views.map((name) => [name, words.views[name]]),
@@ -252,7 +253,7 @@ export class Controls {
     const { attention, state } = selection;
     if (!["all", "matrix"].includes(state.view)) return [];
     const own = VALUES.filter((name) => name !== "effects" || this.host.asksWhy());
-    const values = attention.hasScores ? own : [state.value];
+    const values = attention.hasScores && !attention.isCompared ? own : [state.value];
     const value = this.menu(
       "value",
       values.map((name) => [name, words.values[name]]),

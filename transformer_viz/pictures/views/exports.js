@@ -4,15 +4,16 @@ import { headTitle } from "./captions.js";
 import { layerNumber } from "./order.js";
 import { SAVED, save } from "./saving.js";
 import { csvOf } from "./scene.js";
+import { isOfMask, MASKS } from "./selection.js";
 
 /** @import {FileKind} from "./controls.js" */
 /** @import {Words} from "./payload.js" */
 /** @import {Scene} from "./scene.js" */
-/** @import {Selection} from "./selection.js" */
+/** @import {MatrixName, Selection} from "./selection.js" */
 /** @import {Around} from "./surface.js" */
 /** @import {Theme} from "./theme.js" */
 
-/** @typedef {"grid" | "before" | "matrix" | "change" | "lines" | "steps"} Drawn */
+/** @typedef {MatrixName | "grid" | "lines" | "steps"} Drawn */
 
 /**
  * What the exports need from the lens.
@@ -38,7 +39,7 @@ const DIGITS = 4; // significant digits; half precision has no more
 export async function download(host, kind) {
   const { attention, state } = host.selection;
   const { view, layer, head, kind: of, value } = state;
-  const shown = view === "all" ? "matrix" : view;
+  const shown = view === "all" ? "matrix" : isOfMask(view) ? MASKS[view][0] : view;
   const name = `${host.model()}-${of}-layer${layerNumber(attention, layer)}-head${head + 1}-${kind === "csv" ? value : shown}.${kind}`;
   if (kind === "csv") return save(new Blob([csvOf(host.scene(), DIGITS)], { type: "text/csv" }), name);
   const { background, text: colour, font } = host.theme();

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.pictures.theme import HEADS, SEQUENTIAL
-from transformer_viz.pictures.views.panel import weight_limit
+from transformer_viz.pictures.theme import HEADS, SEQUENTIAL, weight_limit
 from transformer_viz.pictures.views.payload import ALIGNMENT
 from transformer_viz.text.shown import BLANK
 from transformer_viz.text.unicode import visible

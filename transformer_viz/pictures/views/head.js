@@ -1,12 +1,14 @@
 // One head of a lens as a matrix.
 
-import { signedText } from "./captions.js";
+import { signedText, sumsOf } from "./captions.js";
 import { weightLimit } from "./colour.js";
 import { PIXELS } from "./text.js";
 
 const LARGEST = 18; // pixels of the labels
+const NEARLY = 2e-3; // half precision
 const LETTERS = 0.28; // of the height of a row
 const LEAST_CHANGE = 1e-4; // the scale of a difference is not stretched to rounding errors
+const MEDIUM = 1.6; // the end of the scale of a mask, whose cells are 1
 const MARGINS = 2; // rows that the labels of the columns and the scale take
 
 /** @import {Attention, Value, Words} from "./payload.js" */
@@ -24,20 +26,23 @@ const MARGINS = 2; // rows that the labels of the columns and the scale take
  * @param {Value} [value] What it shows.
  * @returns {Scene}
  */
-export function sceneOf(selection, words, { ramps, gap }, tall, value = selection.value()) {
+export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = selection.value()) {
   const { attention, state } = selection;
   const { data, largest, signed } = attention.field(state.layer, state.head, value);
-  const isWeight = (value === "weights" || value === "before") && !attention.areNumbers;
+  const isWay = value === "added" || value === "multiplied";
+  const isWeight = (value === "weights" || value === "before" || isWay) && !attention.areNumbers;
   const isEffect = value.startsWith("effects");
   const limit =
     isWeight || isEffect
       ? limitOf(attention, state, value)
       : value === "change"
         ? Math.max(largest, LEAST_CHANGE)
-        : largest;
+        : value === "mask"
+          ? MEDIUM
+          : largest;
   const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
   const ends = isEffect ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
-  const ticks = value === "change" ? pointsOf(limit, words) : ends;
+  const ticks = value === "change" ? pointsOf(limit, words) : value === "mask" ? [] : ends;
   const diverging = isEffect ? ramps.effects : ramps.diverging;
   return {
     key: `${attention.kind}/${attention.queries}/${attention.keys}`,
@@ -54,12 +59,29 @@ export function sceneOf(selection, words, { ramps, gap }, tall, value = selectio
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
+    sums: isWay || state.view === "masking" ? sumsBeside(attention, state, value, words, heads) : null,
     written: isWeight || value === "change",
     numbers: isEffect,
     hatched: hatchedOf(attention, state, value),
     covered: coveredOf(attention, state, words),
     projected: state.projected || attention.isCompared,
   };
+}
+
+/**
+ * Return the sums of the rows of weights, beside them; null beside other values.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number}} place
+ * @param {Value} value
+ * @param {Words} words
+ * @param {Look["heads"]} colours
+ */
+function sumsBeside(attention, { layer, head }, value, words, colours) {
+  if (!["weights", "added", "multiplied"].includes(value)) return null;
+  const values = sumsOf(attention, layer, head, value);
+  const isWhole = (/** @type {number} */ sum) => Math.abs(sum - 1) < NEARLY;
+  return { title: words.row_sum, values, colours: values.map((sum) => colours[isWhole(sum) ? 0 : 1]) };
 }
 
 /**

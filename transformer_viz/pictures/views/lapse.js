@@ -143,7 +143,7 @@ class Lapse {
     const { panel, caption } = this.heads[head];
     caption.textContent = title;
     caption.style.color = headColours[head % headColours.length];
-    panel.update(scene, null);
+    panel.update(scene);
   }
 
   /** @param {PanelScene} scene */

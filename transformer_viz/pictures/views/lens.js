@@ -1,6 +1,6 @@
 // All views of a trace's attention, one at a time or side by side, with one selection.
 
-import { cellText, effectOfHead, headTitle, pinnedText, saying, titlesOf } from "./captions.js";
+import { cellText, effectOfHead, headTitle, pinnedText, saying, titlesOf, waysText } from "./captions.js";
 import { css } from "./colour.js";
 import { Controls } from "./controls.js";
 import { element } from "./element.js";
@@ -12,10 +12,11 @@ import { sceneOf } from "./head.js";
 import { aboutHead, Heads } from "./heads.js";
 import { lines } from "./lines.js";
 import { matrix } from "./matrix.js";
+import { paint } from "./paint.js";
 import { parse } from "./payload.js";
 import { hasPages, openMap, pipelineOf, reveal, showIn } from "./pipeline.js";
 import { SAVED } from "./saving.js";
-import { Selection } from "./selection.js";
+import { isOfMask, MASKS, Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
 import { paintAll, surface } from "./surface.js";
@@ -30,7 +31,8 @@ import { tipOf } from "./tip.js";
 /** @import {Act, Attention, CellEffects, LessonStart, Value} from "./payload.js" */
 /** @import {Step} from "./pipeline.js" */
 /** @import {Hovered as HoveredInGrid} from "./grid.js" */
-/** @import {Start, State, Token} from "./selection.js" */
+/** @import {Box} from "./place.js" */
+/** @import {MaskMatrix, MatrixName, Start, State, Token} from "./selection.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Surface, View} from "./surface.js" */
 /** @import {Point} from "./tip.js" */
@@ -44,6 +46,7 @@ import { tipOf } from "./tip.js";
  *   | "pinned" | "projected">) => void} remember Called when the selection changes.
  * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
  * @property {(kind: string, layer: number) => Promise<Uint8Array>} [vectors] Fetches the vectors of a layer.
+ * @property {(cells: Box, allowed: boolean) => void} [paint] Called with the cells of the mask that were painted.
  * @property {(act: Act) => void} [act] Asks the server for a change of the run; none: nothing can be changed.
  */
 
@@ -52,7 +55,12 @@ import { tipOf } from "./tip.js";
 /** @typedef {{panel: HTMLElement, title: HTMLElement, surface: Surface}} Panel */
 
 /** @type {Drawn[]} */
-const VIEWS = ["grid", "before", "matrix", "change", "lines", "steps"];
+const VIEWS = ["grid", "before", "matrix", "change", ...MASKS.masking, ...MASKS.ways, "lines", "steps"];
+
+const LEAST_BESIDE = 230; // pixels of a matrix beside three others
+
+/** @type {MaskMatrix[]} */
+const OF_MASKS = [...MASKS.masking, ...MASKS.ways];
 
 /** @type {{one: Drawn[], two: Drawn[]}} */
 const TOGETHER = { one: ["matrix", "lines"], two: ["before", "matrix", "change"] };
@@ -70,6 +78,7 @@ export function mount(root, bytes, host) {
     update: (/** @type {Uint8Array} */ next) => lens.update(next),
     receive: (/** @type {Effects} */ found) => lens.receive(found),
     said: () => lens.payload.said ?? null,
+    shape: () => lens.selection.attention,
     destroy: () => lens.destroy(),
   };
 }
@@ -131,11 +140,24 @@ class Lens {
     const top = element("div", { className: "top" }, said, this.controls.top);
     this.root.append(top, where, this.controls.bar, this.panels, this.tip.element, this.announced);
     this.stage = new Stage(this.panels, () => this.fit() && this.redraw());
+    const ofMasks = OF_MASKS.map((name) => [name, this.matrixOf(name)]);
+    /** @type {Record<MatrixName, ReturnType<typeof matrix>>} */
     this.matrices = {
       before: this.matrixOf("before"),
       matrix: this.matrixOf("matrix"),
       change: this.matrixOf("change"),
+      ...Object.fromEntries(ofMasks),
     };
+    paint(this.matrices.mask, {
+      scene: () => this.scene("mask"),
+      highlighted: () => ({ row: selection.state.query, column: selection.state.key }),
+      highlight: ({ row, column }, place) => this.point({ query: row, key: column }, place, "mask"),
+      isOn: () => this.payload.said?.experiment?.painted === true,
+      stroke: (cells, allowed) => {
+        this.redraw();
+        host.paint?.(cells, allowed);
+      },
+    });
     this.matrix = this.matrices.matrix;
     const aligned = () => (selection.state.view === "all" ? this.matrix.drawing()?.at : undefined);
     const tall = () => this.tall / this.factor();
@@ -148,6 +170,7 @@ class Lens {
       before: this.panel("before", this.matrices.before),
       matrix: this.panel("matrix", this.matrix),
       change: this.panel("change", this.matrices.change),
+      ...this.panelsOf(OF_MASKS),
       lines: this.panel("lines", lines({ selection, words, look, point, pin, tall, aligned, counted })),
       steps: this.panel("steps", steps({ selection, words, look, point, pin })),
     };
@@ -167,7 +190,7 @@ class Lens {
   /**
    * Return a matrix of the selected head; those of two runs and of their difference point and zoom together.
    *
-   * @param {"before" | "matrix" | "change"} name
+   * @param {MatrixName} name
    */
   matrixOf(name) {
     const { selection } = this;
@@ -203,6 +226,12 @@ class Lens {
       picture: (view, kind, around) =>
         this.page.within(theme(), () => this.views[view].surface.picture(kind, around)),
     };
+  }
+
+  /** @param {MaskMatrix[]} names @returns {Record<MaskMatrix, Panel>} */
+  panelsOf(names) {
+    const made = names.map((name) => [name, this.panel(name, this.matrices[name])]);
+    return Object.fromEntries(made);
   }
 
   /** @param {Drawn} name @param {View} view @returns {Panel} */
@@ -285,8 +314,11 @@ class Lens {
   /** Write the texts of the payload. */
   show() {
     const words = this.words();
+    /** @type {Partial<Record<Drawn, string>>} */
+    const named = words;
     this.controls.offer();
-    for (const name of VIEWS) this.views[name].surface.canvas.setAttribute("aria-label", words[name]);
+    for (const name of VIEWS)
+      this.views[name].surface.canvas.setAttribute("aria-label", named[name] ?? words.matrix);
     this.fillTable();
     this.showSelection();
   }
@@ -298,10 +330,9 @@ class Lens {
     this.root.classList.toggle("why", this.asksWhy());
     this.panels.dataset.view = view;
     const { isCompared } = this.selection.attention;
-    const together = TOGETHER[isCompared ? "two" : "one"];
+    const together = this.shown();
     this.panels.classList.toggle("compared", isCompared);
-    for (const name of VIEWS)
-      this.views[name].panel.hidden = view === "all" ? !together.includes(name) : view !== name;
+    for (const name of VIEWS) this.views[name].panel.hidden = !together.includes(name);
     this.column.hidden = view === "grid";
     this.explainBars();
     this.describe();
@@ -309,15 +340,23 @@ class Lens {
     this.redraw();
   }
 
+  /** The views that are shown. @returns {readonly Drawn[]} */
+  shown() {
+    const { view } = this.selection.state;
+    if (isOfMask(view)) return MASKS[view];
+    return view === "all" ? TOGETHER[this.selection.attention.isCompared ? "two" : "one"] : [view];
+  }
+
   /** Let the heads and the views fill the height that is left; return whether it has changed. */
   fit() {
     const { view } = this.selection.state;
     const former = this.tall;
-    const { panel, surface } = this.views[view === "all" ? "matrix" : view];
+    const { panel, surface } = this.views[view === "all" ? "matrix" : this.shown()[0]];
     this.title(this.count); // a view has it above it
     this.stage.measure();
     const above = (surface.canvas.parentElement?.offsetTop ?? 0) - panel.offsetTop;
-    this.tall = this.stage.height - above;
+    const rows = view === "masking" && this.panels.clientWidth < 4 * LEAST_BESIDE ? 2 : 1;
+    this.tall = this.stage.height / rows - above;
     const width = this.heads.element.clientWidth;
     this.column.style.setProperty("--stage", `${this.stage.height}px`);
     this.heads.fit(width, this.stage.height - this.bars.offsetHeight);
@@ -339,7 +378,7 @@ class Lens {
    *
    * @param {Token} token
    * @param {Point | "cell" | null} place Where the tooltip is: at a point, at the cell itself, or nowhere.
-   * @param {"before" | "matrix" | "change"} [within] The matrix with that point.
+   * @param {MatrixName} [within] The matrix with that point.
    */
   point(token, place, within = "matrix") {
     const changed = this.selection.point(token);
@@ -397,7 +436,10 @@ class Lens {
   /** Write the titles of the views. @param {Count} lines */
   title(lines) {
     this.count = lines;
-    const titles = titlesOf(this.selection, this.words(), lines);
+    const titles = {
+      ...titlesOf(this.selection, this.words(), lines),
+      ...this.payload.said?.experiment?.titles,
+    };
     for (const name of VIEWS) this.views[name].title.textContent = titles[name];
   }
 
@@ -407,7 +449,9 @@ class Lens {
     const words = this.words();
     const several = Object.keys(this.selection.attentions).length > 1;
     const place = [several && attention.name, headTitle(attention, state)].filter(Boolean).join(" · ");
-    this.caption.textContent = saying(attention, state);
+    const ways = this.payload.said?.experiment?.ways;
+    this.caption.textContent =
+      ways && state.view === "ways" ? waysText(attention, state, ways) : saying(attention, state);
     this.caption.title = this.asksWhy() ? this.caption.textContent : ""; // only its first lines may be seen
     this.place.textContent =
       [place, effectOfHead(this.selection, words)].filter(Boolean).join(" · ") +
@@ -465,10 +509,10 @@ class Lens {
    * @param {number} query
    * @param {number} key
    * @param {Point | "cell"} place
-   * @param {"before" | "matrix" | "change"} within
+   * @param {MatrixName} within
    */
   describeCell(query, key, place, within) {
-    const text = cellText(this.selection, this.words(), query, key);
+    const text = cellText(this.selection, this.words(), query, key, within);
     if (place === "cell") this.announced.textContent = text; // to a screen reader
     const at = place === "cell" ? this.matrices[within].middle({ row: query, column: key }) : place;
     if (at) this.tip.show(this.views[within].surface.canvas, onCanvas(at, this.factor()), [text]);

@@ -1,4 +1,4 @@
-// A layer over a matrix for painting: single cells, or boxes of cells, which are sent as strokes.
+// A layer over a matrix for painting: single cells, or boxes of cells.
 
 import { drawBox } from "./labels.js";
 import { valueAt } from "./scene.js";
@@ -8,21 +8,19 @@ import { valueAt } from "./scene.js";
 /** @import {Scene} from "./scene.js" */
 /** @import {Point} from "./tip.js" */
 
-/** @typedef {[number: number, cells: Box, allowed: boolean]} Stroke */
-
 /**
- * What a painting needs from the panel around it.
+ * What a painting needs from the page around it.
  *
  * @typedef {object} PaintHost
  * @property {() => Scene} scene
  * @property {() => Highlight} highlighted
  * @property {(cell: Highlight, place: Point) => void} highlight
- * @property {() => number | null} applied Number of the last stroke that the server has drawn; null: painting is off.
- * @property {(strokes: Stroke[]) => void} send Called with all strokes that the server has not drawn.
+ * @property {() => boolean} isOn
+ * @property {(cells: Box, allowed: boolean) => void} stroke Called with the cells that were painted.
  */
 
 /**
- * Make a matrix paintable; return a function that repeats the strokes that are not yet in a new scene.
+ * Make a matrix paintable.
  *
  * @param {MatrixView} view
  * @param {PaintHost} host
@@ -30,17 +28,13 @@ import { valueAt } from "./scene.js";
 export function paint(view, host) {
   /** @type {Cell | null} */
   let held = null; // the cell in which a box begins
-  /** @type {Stroke[]} */
-  let strokes = []; // not yet drawn by the server
-  let last = 0; // number of the last stroke
-  const { draw, point, leave, reset, key } = view;
+  const { draw, point, leave, press, reset, key } = view;
 
   function stroke(/** @type {Cell} */ from, /** @type {Cell} */ to) {
     const cells = boxOf(from, to);
-    last = Math.max(Date.now(), last + 1, (host.applied() ?? 0) + 1);
-    strokes = [...strokes, [last, cells, !anyAllowed(host.scene(), cells)]];
-    setCells(host.scene(), strokes[strokes.length - 1]);
-    host.send(strokes);
+    const allowed = !anyAllowed(host.scene(), cells);
+    setCells(host.scene(), cells, allowed);
+    host.stroke(cells, allowed);
   }
 
   Object.assign(
@@ -49,10 +43,10 @@ export function paint(view, host) {
       draw(pen, width, height, scale) {
         draw(pen, width, height, scale);
         const [cell, drawing] = [cellOf(host.highlighted()), view.drawing(scale)];
-        if (host.applied() !== null && cell && drawing) drawBox(pen, drawing, boxOf(held ?? cell, cell));
+        if (host.isOn() && cell && drawing) drawBox(pen, drawing, boxOf(held ?? cell, cell));
       },
       begin(x, y) {
-        if (host.applied() !== null) held = view.cellAt([x, y]);
+        if (host.isOn()) held = view.cellAt([x, y]);
         return held !== null;
       },
       point(x, y) {
@@ -70,22 +64,20 @@ export function paint(view, host) {
         held = null;
         leave();
       },
+      press(x, y) {
+        if (!host.isOn()) press?.(x, y);
+      },
       reset() {
-        if (host.applied() === null) reset();
+        if (!host.isOn()) reset?.();
       },
       key(event) {
-        if (host.applied() === null || (event.key !== " " && event.key !== "Enter")) return key(event);
+        if (!host.isOn() || (event.key !== " " && event.key !== "Enter")) return key?.(event) ?? false;
         const cell = cellOf(host.highlighted());
         if (cell) stroke(cell, cell);
         return true;
       },
     }),
   );
-
-  return () => {
-    strokes = strokes.filter(([number]) => number > (host.applied() ?? 0));
-    for (const each of strokes) setCells(host.scene(), each);
-  };
 }
 
 /**
@@ -112,12 +104,13 @@ export function boxOf(from, to) {
 }
 
 /**
- * Set the cells of a stroke, without waiting for the server.
+ * Set the cells of a box, without waiting for the run.
  *
  * @param {Scene} scene
- * @param {Stroke} stroke
+ * @param {Box} box
+ * @param {boolean} allowed
  */
-export function setCells({ columns, values }, [, [row, column, lastRow, lastColumn], allowed]) {
+export function setCells({ columns, values }, [row, column, lastRow, lastColumn], allowed) {
   for (let i = row; i <= lastRow; i++) {
     values.fill(allowed ? 1 : Number.NaN, i * columns.length + column, i * columns.length + lastColumn + 1);
   }
@@ -132,4 +125,22 @@ function anyAllowed(scene, [row, column, lastRow, lastColumn]) {
     for (let j = column; j <= lastColumn; j++) if (!Number.isNaN(valueAt(scene, i, j))) return true;
   }
   return false;
+}
+
+/**
+ * Return the bits of a mask, from hexadecimal digits of four cells each, row by row (analysis/masks.py).
+ *
+ * @param {string} digits
+ * @param {number} cells
+ */
+export const bitsOf = (digits, cells) =>
+  Uint8Array.from({ length: cells }, (_, i) => (Number.parseInt(digits[i >> 2], 16) >> (3 - (i & 3))) & 1);
+
+/** Return the digits of such bits. @param {Uint8Array} bits */
+export function digitsOf(bits) {
+  let digits = "";
+  for (let i = 0; i < bits.length; i += 4) {
+    digits += [0, 1, 2, 3].reduce((digit, at) => digit * 2 + (bits[i + at] ?? 0), 0).toString(16);
+  }
+  return digits;
 }

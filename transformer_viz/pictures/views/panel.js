@@ -4,7 +4,6 @@ import { ramp } from "./colour.js";
 import { element } from "./element.js";
 import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
 import { matrix, NOTHING } from "./matrix.js";
-import { paint } from "./paint.js";
 import { SAVED, save } from "./saving.js";
 import { csvOf, valueAt } from "./scene.js";
 import { surface } from "./surface.js";
@@ -15,7 +14,6 @@ import { tipOf } from "./tip.js";
 /** @import {Stop} from "./colour.js" */
 /** @import {FileKind} from "./controls.js" */
 /** @import {Highlight} from "./matrix.js" */
-/** @import {Stroke} from "./paint.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {PageTheme} from "./theme.js" */
 /** @import {Point} from "./tip.js" */
@@ -31,7 +29,6 @@ import { tipOf } from "./tip.js";
  * @property {string} name Of saved files, without their ending.
  * @property {{table: string, rows: string, largest: string}} words
  * @property {boolean} [projected] Whether it is drawn larger, for a projector.
- * @property {{applied: number} | null} paint Number of the last stroke that is in the matrix; null: it cannot be painted.
  */
 
 /**
@@ -42,8 +39,6 @@ import { tipOf } from "./tip.js";
  */
 
 /** @typedef {Scene & Surroundings} PanelScene */
-
-/** @typedef {(strokes: Stroke[]) => void} Send */
 
 const LEAST_PROJECTED = 11; // pixels of the labels before they are enlarged
 const DIGITS = 4; // after the decimal point, in tooltips
@@ -78,8 +73,6 @@ export class Panel {
     this.of = of;
     this.page = page;
     this.group = group;
-    /** @type {Send | null} */
-    this.send = null;
     this.cell = NOTHING;
     this.leads = true; // whether the pointer or the keys are in this panel of its group
     root.className = "panel";
@@ -97,15 +90,6 @@ export class Panel {
       redraw: () => this.redraw(),
       zoomed: () => this.zoomed(),
     });
-    this.repeatStrokes = paint(this.view, {
-      ...shared,
-      highlight: (cell, place) => this.highlight(cell, place),
-      applied: () => this.of.paint?.applied ?? null,
-      send: (strokes) => {
-        this.send?.(strokes);
-        this.follow(this.cell, this.leads);
-      },
-    });
     this.surface = surface(body, enlarged(this.view, this.factor), page.read);
     root.addEventListener("transitionend", () => this.redraw()); // another theme has another colour of text
   }
@@ -117,16 +101,12 @@ export class Panel {
    * Show another scene, with the same highlight and zoom.
    *
    * @param {PanelScene} of
-   * @param {Send | null} send Called with painted strokes.
    */
-  update(of, send) {
+  update(of) {
     this.of = of;
-    this.send = send;
-    if (of.paint) this.repeatStrokes();
     const { row, column } = this.cell;
     if ((row ?? 0) >= of.rows.length || (column ?? 0) >= of.columns.length) this.cell = NOTHING;
     this.surface.canvas.setAttribute("aria-label", of.alt);
-    this.root.classList.toggle("paint", Boolean(of.paint));
     this.root.classList.toggle("projected", Boolean(of.projected));
     this.offer();
     this.follow(this.cell, this.leads);

@@ -24,8 +24,10 @@
  * the run that is compared with; "change": by how much the weights are larger than those; "effects_before" and
  * "effects_change": the same of the effects.
  *
+ * "mask": 1 where a query may attend to a key; "added" and "multiplied": the weights by two other ways to mask.
+ *
  * @typedef {"weights" | "scores" | "masked" | "norms" | "effects" | "before" | "change" | "effects_before"
- *   | "effects_change"} Value
+ *   | "effects_change" | "mask" | "added" | "multiplied"} Value
  */
 
 /**
@@ -126,7 +128,7 @@
  *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
  *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_change"
  *   | "side_effects" | "compared_effects" | "compared_measured" | "compared_cell" | "switch_off" | "switch_on" | "covered" | "looks" | "does" | "does_help"
- *   | "bars" | "speaks_for" | "speaks_against" | "measured_effect" | "estimated_effect" | "rough_effect", string>} Words
+ *   | "bars" | "speaks_for" | "speaks_against" | "measured_effect" | "estimated_effect" | "rough_effect" | "row_sum", string>} Words
  */
 
 /**
@@ -135,8 +137,6 @@
  * @property {Words} words
  * @property {Record<string, Palette>} themes
  * @property {Record<string, Attention>} attentions By kind.
- * @property {{kind: string, layer: number, head: number, projected?: boolean}} [chosen] The head that the server draws, and
- *   whether for a projector.
  * @property {Pipeline} [pipeline] The steps of the model; none: they are unknown.
  * @property {Acts} [acts] What can be changed in the run; none: nothing.
  * @property {LessonStart} [lesson] The lesson that the views open on.
@@ -180,9 +180,37 @@
  * @property {string} ablations What offers to ablate each head; "": nothing does.
  * @property {boolean} explains Whether the answer has reasons.
  * @property {string} why_not Why they are not told; "": they are.
+ * @property {Experiment} [experiment]
+ */
+
+/**
+ * The menu of an experiment, and what it tells (ui/workbench/experiment.py).
+ *
+ * @typedef {object} Experiment
+ * @property {Record<string, string>} kept What is chosen, by the names of the address, without what is as usual.
+ * @property {{name: string, label: string, tip: string, options: [value: string, text: string][], chosen: string}[]} groups
+ * @property {{name: string, label: string, tip: string, low: number, high: number, value: number}[]} sliders
+ * @property {{name: string, label: string, tip: string, on: boolean}[]} switches
+ * @property {{label: string, name: string, value: string} | null} again
+ * @property {string} note
+ * @property {string} [of] Kind of attention that is masked.
+ * @property {boolean} [painted] Whether its mask can be painted.
+ * @property {string} [bits] Of its mask in the first layer.
+ * @property {Record<string, string>} [titles] Of the matrices.
+ * @property {Record<"sums" | "same" | "little" | "blocked" | "not_blocked", string>} [ways] Sentences on two ways to mask.
+ * @property {{said: string, tip: string}} [asks] The question of the experiment.
+ * @property {string[][]} [table] Rows of texts; the first has the headings.
  */
 
 /** @typedef {{start: number, end: number, tokens: number[], gap: boolean}} SpokenWord */
+
+/** Return the softmax of a row. @param {Float32Array} row */
+function softmax(row) {
+  const largest = Math.max(...row);
+  const exps = row.map((score) => Math.exp(score - largest));
+  const sum = exps.reduce((total, exp) => total + exp, 0);
+  return exps.map((exp) => exp / sum);
+}
 
 /** @typedef {{name: string, kind: string, layer: number, head: number, view: ViewName}} LessonStart */
 
@@ -202,6 +230,8 @@
  * @property {{text: string, act: Act}[]} chips
  * @property {{label: string, act: Act}} compare
  */
+
+const LARGE = 1e9; // taken from masked scores, as in most tutorials
 
 const EFFECTS = /** @type {const} */ (["effects", "effects_before", "effects_change"]);
 
@@ -362,11 +392,39 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
     return { layer, head, data, largest, signed: true };
   }
 
+  /**
+   * The mask itself; or the weights if a large number is taken from masked scores before the softmax, or the weights
+   * are multiplied by the mask after it.
+   *
+   * @type {(layer: number, head: number, value: "mask" | "added" | "multiplied") => Field}
+   */
+  function maskedBy(layer, head, value) {
+    const data = new Float32Array(cells);
+    const from = (layer * heads + head) * cells;
+    let largest = 0;
+    for (let query = 0; query < queries; query++) {
+      const row = data.subarray(query * keys, (query + 1) * keys);
+      const may = (/** @type {number} */ key) => allowed(layer, head, query, key);
+      if (value === "mask") row.forEach((_, key) => (row[key] = may(key) ? 1 : NaN));
+      else {
+        const hides = (/** @type {number} */ key) => (value === "added" && !may(key) ? LARGE : 0);
+        row.forEach((_, key) => (row[key] = HALF[scores?.[from + query * keys + key] ?? 0]));
+        softmax(row.map((score, key) => Math.fround(score - hides(key)))).forEach((weight, key) => {
+          row[key] = value === "multiplied" && !may(key) ? 0 : weight;
+          if (!may(key) && row[key] === 0) row[key] = NaN;
+        });
+      }
+      for (const number of row) if (number > largest) largest = number;
+    }
+    return { layer, head, data, largest, signed: false };
+  }
+
   /** @type {(layer: number, head: number, value: Value) => Field} */
   function computed(layer, head, value) {
     if (value === "change") return difference(layer, head, "before", "weights");
     if (value === "effects_change") return difference(layer, head, "effects_before", "effects");
     if (value === "effects" && !effects?.cells) return computed(layer, head, "weights");
+    if (value === "mask" || value === "added" || value === "multiplied") return maskedBy(layer, head, value);
     const isBefore = (value === "before" || value === "effects_before") && before;
     const seen = isBefore ? isAllowed(before.mask) : allowed;
     const at = (layer * heads + head) * cells;

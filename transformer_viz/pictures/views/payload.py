@@ -190,8 +190,7 @@ def payload_bytes(
         model: Name of the model.
         shown: Kind of attention ("encoder", "decoder", "cross") -> what to show.
         words: Words of the views, by the names that `lens.js` uses.
-        **around: What else the views are given. chosen: kind, layer and head, 0-based, that the server has
-            chosen, and whether they are drawn larger, "projected"; None: the views choose. acts: as
+        **around: What else the views are given. said: what stands beside them; None: nothing. acts: as
             `changes.acts_of` returns it; None: nothing can be changed. lesson: as `LessonView.header` returns
             it; None: there is none. pipeline: as `pipeline.pipeline_of` returns it; None: not shown. run: as
             `run_of` returns it, if effects on the answer may follow; None: they do not.
@@ -308,8 +307,9 @@ def _attention(kind, shown, arrays):
         if shown.covered is not None:
             scores[shown.covered] = 0
         described["scores"] = arrays.add(scores.clip(-LARGEST, LARGEST), np.float16)
-        norms = np.linalg.norm(np.stack([layer.value for layer in found.layers]), axis=-1)
-        described["norms"] = arrays.add(norms.clip(max=LARGEST), np.float16)
+        if found.layers[0].value is not None:
+            norms = np.linalg.norm(np.stack([layer.value for layer in found.layers]), axis=-1)
+            described["norms"] = arrays.add(norms.clip(max=LARGEST), np.float16)
     described |= {name: arrays.add(array, np.float32) for name, array in vectors.items()}
     if shown.evidence is not None:
         names, meanings, texts, measured = shown.evidence

@@ -6,7 +6,16 @@ const LONG = 60; // keys of a text from which on weak lines are left out
 
 /** @import {Attention, Value} from "./payload.js" */
 
-/** @typedef {"all" | "grid" | "matrix" | "lines" | "steps"} ViewName "all": grid, matrix and lines side by side. */
+/**
+ * "all": grid, matrix and lines side by side, or two runs and their difference; "masking": the steps of a mask; "ways": two
+ * ways to mask.
+ *
+ * @typedef {"all" | "grid" | "matrix" | "lines" | "steps" | "masking" | "ways"} ViewName
+ */
+
+/** @typedef {"before" | "matrix" | "change" | MaskMatrix} MatrixName */
+
+/** @typedef {"scores" | "mask" | "masked" | "softmax" | "added" | "multiplied"} MaskMatrix */
 
 /** @typedef {{query: number | null, key: number | null}} Token A cell, a query alone, a key alone, or nothing. */
 
@@ -36,6 +45,15 @@ const LONG = 60; // keys of a text from which on weak lines are left out
 
 /** What the matrix can show of a single run. */
 export const VALUES = /** @type {const} */ (["weights", "scores", "masked", "norms", "effects"]);
+
+/** The matrices of the views of a mask. */
+export const MASKS = /** @type {const} */ ({
+  masking: ["scores", "mask", "masked", "softmax"],
+  ways: ["added", "multiplied"],
+});
+
+/** @param {string} view @returns {view is keyof typeof MASKS} */
+export const isOfMask = (view) => view in MASKS;
 
 /** @type {Token} */
 export const NOTHING = { query: null, key: null };
@@ -111,11 +129,13 @@ export class Selection {
   /**
    * What a matrix and the lines show: weights, until effects that are wanted are known.
    *
-   * @param {"before" | "matrix" | "change"} [matrix] Of two runs that are compared: before, now, or the difference.
+   * @param {MatrixName} [matrix] Of two runs that are compared: before, now, or the difference; or a step of a mask.
    * @returns {Value}
    */
   value(matrix = "matrix") {
     const { value } = this.state;
+    if (matrix === "softmax") return "weights";
+    if (matrix !== "matrix" && matrix !== "before" && matrix !== "change") return matrix;
     const isEffect = value === "effects" && this.attention.effects()?.cells !== undefined;
     if (matrix !== "matrix") return isEffect ? `effects_${matrix}` : matrix;
     return value === "effects" && !isEffect ? "weights" : value;
@@ -167,7 +187,8 @@ export class Selection {
     if (!(state.sort in attention.figures)) state.sort = "place";
     const { query, key } = state.pinned;
     if ((query ?? 0) >= attention.queries || (key ?? 0) >= attention.keys) state.pinned = NOTHING;
-    if (attention.isCompared && state.view !== "grid") state.view = "all"; // the others show a single run
+    const hasMask = attention.isCompared && attention.hasScores;
+    if (isOfMask(state.view) ? !hasMask : attention.isCompared && state.view !== "grid") state.view = "all"; // not shown
   }
 
   /**

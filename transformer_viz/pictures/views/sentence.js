@@ -82,7 +82,8 @@ function wordOf(text, { is, tint }, number, isChosen, act, tips) {
   const kind = `word ${is} ${tint?.way ?? ""}`;
   const share = `--share: ${tint?.share ?? 0}`;
   const tip = [tint?.tip, fill(tips[is], { word: text })].filter(Boolean).join(" ");
-  if (!act) return html`<span class=${kind} style=${share} title=${tint?.tip ?? nothing}>${value}${text}</span>`;
+  if (!act)
+    return html`<span class=${kind} style=${share} title=${tint?.tip ?? nothing}>${value}${text}</span>`;
   return html`<span class=${kind} style=${share} title=${tip} role="button" tabindex="0"
     data-word=${number} aria-pressed=${is === "there" ? nothing : "true"} aria-expanded=${isChosen ? "true" : nothing}
     @click=${() => act.press(number)} @keydown=${(/** @type {KeyboardEvent} */ event) => act.key(event, number)}

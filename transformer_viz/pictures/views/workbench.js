@@ -4,6 +4,7 @@ import { isProjected, keepRun, remember, runInAddress, start, write } from "./ad
 import { parts as marked, menu } from "./blocks.js";
 import { mount } from "./lens.js";
 import { html, nothing, render } from "./lit.js";
+import { bitsOf, digitsOf } from "./paint.js";
 import { received, unpack } from "./payload.js";
 import { RefusedError, ROUTES } from "./routes.js";
 import { save } from "./saving.js";
@@ -12,7 +13,8 @@ import { fill } from "./text.js";
 
 /** @import {OtherFile} from "./controls.js" */
 /** @import {LensHost} from "./lens.js" */
-/** @import {Act, DescribedEffects, Item, Said} from "./payload.js" */
+/** @import {Act, DescribedEffects, Experiment, Item, Said} from "./payload.js" */
+/** @import {Box} from "./place.js" */
 /** @import {Answer, Header, Progress, Question, Run} from "./routes.js" */
 /** @import {State as Selected} from "./selection.js" */
 /** @import {Shown, Tint, Word} from "./sentence.js" */
@@ -23,6 +25,7 @@ import { fill } from "./text.js";
  *
  * @typedef {object} Told
  * @property {string} token For the data routes.
+ * @property {string} page
  * @property {string} model Its name.
  * @property {string} language
  * @property {string[]} examples
@@ -53,7 +56,10 @@ import { fill } from "./text.js";
 
 /** @typedef {{label: string, usual: string, options: [value: string, text: string][], typed?: boolean}} Offer */
 
-/** @typedef {Run & {looks: string[], ablates: boolean, why: boolean | null, asks: About}} State */
+/**
+ * @typedef {Run & {looks: string[], ablates: boolean, why: boolean | null, asks: About,
+ *   experiments: Record<string, Record<string, string>>}} State What is chosen on the pages of experiments, by page.
+ */
 
 const PATIENCE = 600; // milliseconds after which progress is shown
 const MOST_IN_ADDRESS = 2000; // characters of a text
@@ -62,6 +68,12 @@ const MOST_RUNS = 12; // runs that are remembered
 const MOST_NAMED = 48; // characters of a text that names its run
 const PAUSE = 40; // milliseconds before a run follows what is typed
 const LATER = 300; // milliseconds after which the server is told what is shown
+
+/** Pages of experiments, with the parts of the address that say what is chosen there. @type {Record<string, string[]>} */
+const EXPERIMENTS = {
+  masks: ["mask", "reach", "causal", "pads", "bits"],
+  positions: ["do", "swap", "seed"],
+};
 
 /** @type {About} */
 const AS_USUAL = { about: "", rather: "", at: "" };
@@ -118,6 +130,9 @@ class Workbench {
     this.living = false; // a run follows what is typed, and is not there yet
     /** @type {number | null} */
     this.chosen = null; // number of the word that is pressed
+    this.kind = readKind(); // of attention, which the views have selected
+    /** @type {string[]} */
+    this.painted = []; // masks that were painted, to be undone
     this.back = () => this.goBack();
     window.addEventListener("popstate", this.back);
     this.key = (/** @type {KeyboardEvent} */ event) => this.pressed(event);
@@ -157,9 +172,13 @@ class Workbench {
   }
 
   /** @param {Told} former */
-  isOther({ language, lesson }) {
+  isOther({ page, language, lesson }) {
     const { told } = this;
-    return told?.language !== language || JSON.stringify(told?.lesson) !== JSON.stringify(lesson);
+    return (
+      told?.page !== page ||
+      told?.language !== language ||
+      JSON.stringify(told?.lesson) !== JSON.stringify(lesson)
+    );
   }
 
   /** Open what the address says, or what was shown before another page. */
@@ -212,13 +231,23 @@ class Workbench {
       ablates: parts.effects === "1",
       why: parts.why ? parts.why !== "0" : null,
       asks: { about: parts.about ?? "", rather: parts.rather ?? "", at: parts.at ?? "" },
+      experiments: Object.fromEntries(
+        Object.entries(EXPERIMENTS).map(([page, names]) => [page, chosenIn(parts, names)]),
+      ),
     };
+  }
+
+  /** What is chosen on the page of an experiment; null: this page is none. */
+  get experiment() {
+    const { page = "" } = this.told ?? {};
+    return page in EXPERIMENTS ? this.state.experiments[page] : null;
   }
 
   /** The parts of the address that say what is shown, without those that are as usual. */
   parts() {
     const { text, target, changes, before, looks, ablates, why, asks } = this.state;
     const first = this.told?.examples[0] ?? "";
+    if (this.experiment) return { ...this.experiment, text: text === first ? "" : text, target };
     const [changed, other] = [changes, before].map((each) =>
       each && Object.keys(each).length ? JSON.stringify(each) : "",
     );
@@ -239,6 +268,13 @@ class Workbench {
     const { model, text, target, changes, before, filled, looks, ablates } = this.state;
     const { language, lesson } = /** @type {Told} */ (this.told);
     const around = { language, lesson: lesson?.name ?? "", revealed: lesson?.revealed ?? false };
+    if (this.experiment) {
+      const plain = { changes: {}, before: null, filled: [], looks: [], ablates: false };
+      const { page } = /** @type {Told} */ (this.told);
+      /** @type {Record<string, string>} */
+      const experiment = { page, ...(page === "masks" ? { kind: this.kind } : {}), ...this.experiment };
+      return { model, text, target, ...plain, ...around, experiment };
+    }
     return { model, text, target, changes, before, filled, looks, ablates, ...around };
   }
 
@@ -261,7 +297,10 @@ class Workbench {
       if (live === undefined) this.tellLater();
       return;
     }
-    const timer = setTimeout(() => this.waits(asking, { said: this.words["work.working"], share: 0 }), PATIENCE);
+    const timer = setTimeout(
+      () => this.waits(asking, { said: this.words["work.working"], share: 0 }),
+      PATIENCE,
+    );
     const begun = performance.now();
     const tell = (/** @type {Progress} */ progress) => {
       if (performance.now() - begun > PATIENCE) this.waits(asking, progress);
@@ -337,7 +376,8 @@ class Workbench {
     this.reasons = null;
     this.reasoning = null;
     this.chosen = null;
-    if (header.left_out) Object.assign(this.state, header.state, { looks: header.looks, ablates: header.ablates });
+    if (header.left_out)
+      Object.assign(this.state, header.state, { looks: header.looks, ablates: header.ablates });
     if (header.left_out) keepRun(this.parts());
     if (bytes.length) this.picture(bytes);
     else this.said = null;
@@ -354,6 +394,10 @@ class Workbench {
     if (this.lens) this.lens.update(bytes);
     else this.lens = mount(this.views, bytes, this.host());
     this.said = this.lens.said();
+    const { experiment } = this.said ?? {};
+    if (!experiment || !this.told) return;
+    this.state.experiments[this.told.page] = experiment.kept;
+    keepRun(this.parts());
   }
 
   /** Remember the run among those that were shown. */
@@ -425,12 +469,16 @@ class Workbench {
       start: (model) => ({ ...start(model), projected: isProjected() }),
       remember: ({ projected, ...selected }) => {
         remember(selected);
+        this.kind = selected.kind;
+        const { of } = this.said?.experiment ?? {};
+        if (of && of !== selected.kind) queueMicrotask(() => this.ask()); // its mask is another
         if (projected !== shown) this.send?.setStateValue("projected", projected);
         shown = projected;
       },
       files: () => this.files(),
       vectors: (kind, layer) => ROUTES.vectors(this.header?.key ?? "", kind, layer),
       act: (act) => this.act(act),
+      paint: (cells, allowed) => this.paint(cells, allowed),
     };
   }
 
@@ -440,9 +488,43 @@ class Workbench {
     this.ask({ act, isNew: true });
   }
 
+  /** Choose something in the menu of an experiment. @param {Record<string, string>} chosen */
+  choose(chosen) {
+    const { page } = /** @type {Told} */ (this.told);
+    this.state.experiments[page] = { ...this.state.experiments[page], ...chosen };
+    this.ask({ isNew: true });
+  }
+
+  /** Allow or mask some cells. @param {Box} box @param {boolean} allowed */
+  paint([row, column, lastRow, lastColumn], allowed) {
+    const { queries, keys } = this.shapeOfMask();
+    this.change((bits) => {
+      for (let i = row; i <= lastRow; i++)
+        bits.fill(Number(allowed), i * keys + column, i * keys + lastColumn + 1);
+    }, queries * keys);
+  }
+
+  shapeOfMask() {
+    const { queries = 0, keys = 0 } = this.lens?.shape() ?? {};
+    return { queries, keys };
+  }
+
+  /** Change the painted mask. @param {(bits: Uint8Array) => void} how @param {number} cells */
+  change(how, cells) {
+    const now = this.experiment?.bits ?? this.said?.experiment?.bits ?? "";
+    const bits = bitsOf(now, cells);
+    how(bits);
+    this.painted.push(now);
+    this.choose({ bits: digitsOf(bits) });
+  }
+
   /** @returns {OtherFile[]} */
   files() {
-    const kinds = ["csv", ...(this.said?.before ? [] : ["npz", ...(this.reasons ? ["effects"] : [])]), "html"];
+    const kinds = [
+      "csv",
+      ...(this.said?.before ? [] : ["npz", ...(this.reasons ? ["effects"] : [])]),
+      "html",
+    ];
     return kinds.map((kind) => ({
       name: this.words[`download.${kind}`],
       save: (selected) => this.saveFile(kind, selected),
@@ -543,7 +625,9 @@ class Workbench {
     const restored = said.restored ?? [];
     const now = said.words.map((word) => ({
       ...word,
-      is: this.isHidden(word, hidden, restored) ? /** @type {const} */ ("hidden") : /** @type {const} */ ("there"),
+      is: this.isHidden(word, hidden, restored)
+        ? /** @type {const} */ ("hidden")
+        : /** @type {const} */ ("there"),
       tint: tints.find(({ start }) => start === word.start) ?? null,
     }));
     const gone = said.before ? takenAway(said.before.text, said.before.words, said.text) : [];
@@ -623,9 +707,14 @@ class Workbench {
       ${header?.left_out ? html`<p class="problem">${header.left_out}</p>` : nothing}
       ${said ? this.gaps(said) : nothing}
       <div class="below">${said ? this.reasonsOf(said) : nothing}<div class="menus">${this.menus()}</div></div>
+      ${said?.experiment ? this.experimentOf(said.experiment) : nothing}
       ${said ? this.notes(said) : nothing}
-      ${this.stopped && !this.progress ? html`<p class="hint">${words["work.given_up"]}
-        <button @click=${() => this.ask()}>${words["work.again"]}</button></p>` : nothing}
+      ${
+        this.stopped && !this.progress
+          ? html`<p class="hint">${words["work.given_up"]}
+        <button @click=${() => this.ask()}>${words["work.again"]}</button></p>`
+          : nothing
+      }
     `;
   }
 
@@ -635,7 +724,12 @@ class Workbench {
     const target = told?.hasTarget ? this.targetBox() : nothing;
     if (this.typed !== null || !this.said) return html`${this.box()}${target}${this.examples()}`;
     const { text, words: shown } = this.shownWords();
-    const act = { press: (/** @type {number} */ n) => this.pressWord(n), key: (/** @type {KeyboardEvent} */ e, /** @type {number} */ n) => this.keyOnWord(e, n) };
+    const act = this.experiment
+      ? null
+      : {
+          press: (/** @type {number} */ n) => this.pressWord(n),
+          key: (/** @type {KeyboardEvent} */ e, /** @type {number} */ n) => this.keyOnWord(e, n),
+        };
     const tips = { there: words["bench.word"], gone: words["bench.bring"], hidden: words["bench.bring"] };
     return html`
       <div class="text" role="group" aria-label=${words["sentence.label"]} title=${this.reasons?.b.unit ?? nothing}>
@@ -704,10 +798,13 @@ class Workbench {
   examples() {
     const { words, told } = this;
     if (!told?.examples.length) return nothing;
-    const each = told.examples.map((text) => html`<button dir="auto" @click=${(/** @type {Event} */ event) => {
-      closeMenu(event);
-      this.say(text);
-    }}>${text}</button>`);
+    const each = told.examples.map(
+      (text) =>
+        html`<button dir="auto" @click=${(/** @type {Event} */ event) => {
+          closeMenu(event);
+          this.say(text);
+        }}>${text}</button>`,
+    );
     return menu("examples", words["sentence.examples"], html`<div class="list">${each}</div>`);
   }
 
@@ -756,7 +853,9 @@ class Workbench {
         this.ask({ isNew: true });
       };
       const known = offer.options.some(([value]) => value === chosen);
-      const options = offer.options.map(([value, text]) => html`<option value=${value} ?selected=${value === chosen}>${text}</option>`);
+      const options = offer.options.map(
+        ([value, text]) => html`<option value=${value} ?selected=${value === chosen}>${text}</option>`,
+      );
       return html`<label>${offer.label}
         <select @change=${choose}><option value="">${offer.usual}</option>${options}
           ${chosen && !known ? html`<option value=${chosen} selected>${chosen}</option>` : nothing}</select>
@@ -774,7 +873,8 @@ class Workbench {
   earlier() {
     const { words } = this;
     if (LAST.runs.length < 2) return nothing;
-    const each = LAST.runs.map((run) => html`<div class="run">
+    const each = LAST.runs.map(
+      (run) => html`<div class="run">
       <button title=${words["runs.a"]} @click=${(/** @type {Event} */ event) => {
         closeMenu(event);
         const { model, text, target, changes } = run;
@@ -785,7 +885,8 @@ class Workbench {
         closeMenu(event);
         this.useAsB(run);
       }}>B</button>
-      <span dir="auto">${nameOf(run, words)}</span></div>`);
+      <span dir="auto">${nameOf(run, words)}</span></div>`,
+    );
     return menu("earlier", words["runs.earlier"], html`<div class="list">${each}</div>`);
   }
 
@@ -806,7 +907,9 @@ class Workbench {
     const single = ["mean", "max", "rollout"];
     const toggle = (/** @type {string} */ name) => {
       const { looks } = this.state;
-      const others = looks.filter((each) => each !== name && !(single.includes(name) && single.includes(each)));
+      const others = looks.filter(
+        (each) => each !== name && !(single.includes(name) && single.includes(each)),
+      );
       this.state.looks = looks.includes(name) ? others : [...others, name];
       this.ask({ isNew: true });
     };
@@ -815,12 +918,19 @@ class Workbench {
       this.ask({ isNew: true });
     };
     const each = said.looks.map(
-      ([name, label]) => html`<button aria-pressed=${String(this.state.looks.includes(name))} @click=${() => toggle(name)}>${label}</button>`,
+      ([name, label]) =>
+        html`<button aria-pressed=${String(this.state.looks.includes(name))} @click=${() => toggle(name)}>${label}</button>`,
     );
-    const runs = said.ablations ? html`<label class="switch" title=${words["effects.help"]}>
-      <input type="checkbox" .checked=${this.state.ablates} @change=${ablate}> ${said.ablations}</label>` : nothing;
+    const runs = said.ablations
+      ? html`<label class="switch" title=${words["effects.help"]}>
+      <input type="checkbox" .checked=${this.state.ablates} @change=${ablate}> ${said.ablations}</label>`
+      : nothing;
     const label = html`${words["looks.label"]}${on.length ? html` <b>${on.join(words["list.comma"])}</b>` : nothing}`;
-    return menu("looks", label, html`<div class="buttons">${each}</div><p class="small">${words["looks.help"]}</p>${runs}`);
+    return menu(
+      "looks",
+      label,
+      html`<div class="buttons">${each}</div><p class="small">${words["looks.help"]}</p>${runs}`,
+    );
   }
 
   /** @param {NonNullable<Said["before"]>} before */
@@ -849,7 +959,19 @@ class Workbench {
     if (said.why_not) return html`<p class="small">${said.why_not}</p>`;
     const target = this.reasons?.b.words.target;
     const line = target
-      ? html`<div class="text target-words">${wordsOf(said.target, target.map((tint) => ({ ...tint, tokens: [], gap: false, is: /** @type {const} */ ("there"), tint })), null, null, { there: "", gone: "", hidden: "" })}</div>`
+      ? html`<div class="text target-words">${wordsOf(
+          said.target,
+          target.map((tint) => ({
+            ...tint,
+            tokens: [],
+            gap: false,
+            is: /** @type {const} */ ("there"),
+            tint,
+          })),
+          null,
+          null,
+          { there: "", gone: "", hidden: "" },
+        )}</div>`
       : nothing;
     return html`<div class="reasons" aria-live="polite">${line}
       <p class="reason">${this.reasons ? marked(this.reasons.b.said) : (this.reasoning?.said ?? "\u00a0")}</p>
@@ -858,7 +980,69 @@ class Workbench {
 
   /** @param {Said} said */
   notes(said) {
-    return said.notes.length ? html`<div class="notes">${items(said.notes, (item) => this.press(item))}</div>` : nothing;
+    return said.notes.length
+      ? html`<div class="notes">${items(said.notes, (item) => this.press(item))}</div>`
+      : nothing;
+  }
+
+  /** The menu of an experiment, and what it has found. @param {Experiment} made */
+  experimentOf({ groups, sliders, switches, again, note, painted, asks, table }) {
+    const { words } = this;
+    return html`<div class="experiment">
+        ${asks ? html`<h3 class="question" title=${asks.tip}>${asks.said}</h3>` : nothing}
+        ${groups.map(
+          ({
+            name,
+            label,
+            tip,
+            options,
+            chosen,
+          }) => html`<div class="group" role="group" aria-label=${label} title=${tip || nothing}>
+            <span>${label}</span><div class="segments">${options.map(
+              ([value, text]) => html`<button aria-pressed=${String(value === chosen)}
+                @click=${() => this.choose({ [name]: value })}>${text}</button>`,
+            )}</div></div>`,
+        )}
+        ${sliders.map(
+          ({
+            name,
+            label,
+            tip,
+            low,
+            high,
+            value,
+          }) => html`<label class="group" title=${tip}><span>${label}</span>
+            <span class="range"><input type="range" min=${low} max=${high} .value=${String(value)}
+              @input=${(/** @type {Event} */ { target }) => this.choose({ [name]: /** @type {HTMLInputElement} */ (target).value })}>
+            <output>${value}</output></span></label>`,
+        )}
+        ${switches.map(
+          ({
+            name,
+            label,
+            tip,
+            on,
+          }) => html`<label class="switch" title=${tip}><input type="checkbox" .checked=${on}
+            @change=${() => this.choose({ [name]: on ? "" : "1" })}> ${label}</label>`,
+        )}
+        ${again ? html`<button @click=${() => this.choose({ [again.name]: again.value })}>⚄ ${again.label}</button>` : nothing}
+        ${painted ? this.brushes() : nothing}
+        ${note ? html`<p class="small">${note}</p>` : nothing}
+        ${painted ? html`<p class="small">${words["masks.paint_hint"]}</p>` : nothing}
+        ${table ? html`<table class="moves">${table.map((row, at) => html`<tr>${row.map((text) => (at ? html`<td>${text}</td>` : html`<th>${text}</th>`))}</tr>`)}</table>` : nothing}
+      </div>`;
+  }
+
+  /** What changes a painted mask as a whole. */
+  brushes() {
+    const { words } = this;
+    const { queries, keys } = this.shapeOfMask();
+    const undo = () => this.choose({ bits: this.painted.pop() ?? "" });
+    const whole = (/** @type {(bit: number) => number} */ how) => () =>
+      this.change((bits) => bits.forEach((bit, i) => (bits[i] = how(bit))), queries * keys);
+    return html`<button ?disabled=${!this.painted.length} @click=${undo}>↶ ${words["masks.undo"]}</button>
+      <button title=${words["masks.invert_help"]} @click=${whole((bit) => 1 - bit)}>${words["masks.invert"]}</button>
+      <button title=${words["masks.clear_help"]} @click=${whole(() => 1)}>${words["masks.clear"]}</button>`;
   }
 
   wait() {
@@ -898,6 +1082,13 @@ function items(said, press) {
   });
 }
 
+/** The kind of attention in the address; "": none. */
+const readKind = () => new URLSearchParams(window.location.search).get("kind") ?? "";
+
+/** Return the parts of an address with some names. @param {Record<string, string>} parts @param {string[]} names */
+const chosenIn = (parts, names) =>
+  Object.fromEntries(names.flatMap((name) => (parts[name] ? [[name, parts[name]]] : [])));
+
 /** Close the menu in which something was pressed. @param {Event} event */
 function closeMenu({ target }) {
   if (target instanceof Element) target.closest("details")?.removeAttribute("open");
@@ -908,7 +1099,8 @@ function nameOf({ text, model, changes }, words) {
   const short = text.length > MOST_NAMED ? `${text.slice(0, MOST_NAMED)} …` : text;
   const sizes = Object.values(changes).map((value) => (Array.isArray(value) ? value.length : 1));
   const count = sizes.reduce((sum, size) => sum + size, 0);
-  const said = count && fill(words[count === 1 ? "runs.changes.one" : "runs.changes.other"], { count: String(count) });
+  const said =
+    count && fill(words[count === 1 ? "runs.changes.one" : "runs.changes.other"], { count: String(count) });
   return [short, model, said].filter(Boolean).join(" · ");
 }
 

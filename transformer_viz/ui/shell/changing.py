@@ -4,7 +4,7 @@ Both are kept in the URL, the changes as JSON of `Changes.to_dict`, the other ru
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -13,7 +13,6 @@ from transformer_viz import store
 from transformer_viz.pictures.changes import acted, is_offered
 from transformer_viz.ui.shell.address import keep
 from transformer_viz.ui.shell.card_facts import config_of
-from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.session import is_history_navigation
 from transformer_viz.ui.shell.shelf import shown_model
 from transformer_viz.values.request import TRACE, UNCHANGED, Changes, Request
@@ -135,29 +134,6 @@ def begin_compared(before: Request, after: Changes) -> None:
     """Make a run A of a comparison with the same model under some changes."""
     compare_with(before)
     _set_changes(after)
-
-
-def offer_comparison(before: Request, after: Request, open_attention: Callable[[], None]) -> None:
-    """Show a button that opens two runs as A and B on the Attention page, if that can show them.
-
-    Args:
-        before: A.
-        after: B.
-        open_attention: Goes to that page.
-    """
-    if not (is_offered(before.changes) and is_offered(after.changes)) or before == after:
-        return
-    help_text = t("change.compare_there.help")
-    label, icon = t("change.compare_there"), ":material/compare:"
-    if st.button(
-        label, icon=icon, help=help_text, on_click=_open_both, args=(before, after), key="leave-compare"
-    ):
-        open_attention()
-
-
-def _open_both(before, after):
-    compare_with(before)
-    open_run(after)
 
 
 def _changes(text):

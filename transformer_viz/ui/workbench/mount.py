@@ -37,7 +37,15 @@ WORDS = (
     *("runs.changes.one", "runs.changes.other", "unexpected.again"),
     *("download.csv", "download.npz", "download.html", "download.effects"),
     *("bench.edit", "bench.edit_help", "bench.word", "bench.bring", "bench.take_away", "bench.other_token"),
-    *("bench.refused", "bench.unreachable"),
+    *(
+        "bench.refused",
+        "bench.unreachable",
+        "masks.paint_hint",
+        "masks.undo",
+        "masks.invert",
+        "masks.invert_help",
+    ),
+    *("masks.clear", "masks.clear_help"),
 )
 """Sentences of the workbench itself; those about a run come with it."""
 
@@ -59,13 +67,14 @@ def take_shown() -> None:
         st.session_state[SEEN] = shown
 
 
-def show_workbench(model: store.ModelSummary) -> None:
-    """Show the workbench for a model."""
+def show_workbench(page: str, model: store.ModelSummary) -> None:
+    """Show the workbench of a page for a model."""
     seat, lesson = own_seat(), open_lesson()[0]
     keep_projector()
     show_room(lesson)
     told = {
         "token": seat.token,
+        "page": page,
         "model": model.name,
         "language": words().language,
         "examples": examples_of(model.card),

@@ -22,7 +22,10 @@ from transformer_viz.ui.shell.server import shared_engine
 from transformer_viz.ui.shell.shelf import found_model, usable_models
 from transformer_viz.ui.shell.unexpected import note_unexpected
 from transformer_viz.ui.workbench.asked import Asked, UnknownError, read
+from transformer_viz.ui.workbench.experiment import Experiment
 from transformer_viz.ui.workbench.lesson import lesson_view
+from transformer_viz.ui.workbench.masks import masks
+from transformer_viz.ui.workbench.positions import positions
 from transformer_viz.ui.workbench.reasons import (
     About,
     about_of,
@@ -58,6 +61,7 @@ class Question:
         asked: The run, and how it is shown.
         wants: What is wanted of it: `RUN` or `WHY`.
         about: Which answer is explained, as the browser names it.
+        experiment: page: the one whose experiment is made; what is chosen there; empty: none is.
         is_live: Whether it is asked while someone types: such a run is not the one that other pages show.
     """
 
@@ -65,6 +69,7 @@ class Question:
     asked: Asked
     wants: str = RUN
     about: tuple[tuple[str, str], ...] = ()
+    experiment: tuple[tuple[str, str], ...] = ()
     is_live: bool = False
 
     @classmethod
@@ -76,7 +81,7 @@ class Question:
         """
         find = partial(found_model, folder=seat.folder)
         asked = read(given, find)
-        act, wants, about = (given.get(name) for name in ("act", "wants", "about"))
+        act, wants = given.get("act"), given.get("wants")
         if isinstance(act, Mapping):
             try:
                 asked = asked.after(act, find)
@@ -84,15 +89,15 @@ class Question:
                 raise UnknownError(f"Nothing can do this act ({type(error).__name__}).") from None
         if wants not in (None, RUN, WHY):
             raise UnknownError("Nothing else can be wanted of a run.")
-        named = sorted((str(name), str(value)) for name, value in (about or {}).items() if value)
-        return cls(seat, asked, wants or RUN, tuple(named), given.get("live") is True)
+        about, experiment = (_named(given.get(name)) for name in ("about", "experiment"))
+        return cls(seat, asked, wants or RUN, about, experiment, given.get("live") is True)
 
     @property
     def facts(self) -> str:
         """All that tells it from others, and its answer from those of other models."""
         before = self.asked.before
         stamps = [store.stamp(each.model) for each in (self.asked.request, before) if each]
-        return repr((self.wants, self.about, self.asked.facts, stamps))
+        return repr((self.wants, self.about, self.experiment, self.asked.facts, stamps))
 
     def answer(self, tell: Tell) -> tuple[dict[str, Any], bytes]:
         """Return the last line for the browser, and the bytes of the answer; without one, it says why.
@@ -116,7 +121,7 @@ class Question:
         except Exception as error:
             return self._without_what_breaks(error, tell)
         if self.wants == RUN and not self.is_live:
-            self.seat.shown = _run(asked)
+            self.seat.shown = _run(asked)  # of an experiment, the text: the rest is of its page alone
         return header, content
 
     def _without_what_breaks(self, error: Exception, tell: Tell) -> tuple[dict[str, Any], bytes]:
@@ -136,30 +141,36 @@ class Question:
             return header | {"left_out": left_out, "looks": asked.looks, "ablates": asked.ablates}, content
         return {"state": self.asked.state, "problem": words("unexpected.sorry", number=number)}, b""
 
-    def found(self, progress: Callable[[str, int, int], None]) -> Found:
-        """Return the answers of the engine; errors as for `Engine.answer`."""
-        asked = self.asked
-        ask = partial(_asked, progress)
+    def made(self, progress: Callable[[str, int, int], None]) -> Experiment:
+        """Return what is to be shown: the runs of the experiment, or the run and the one it is compared with.
+
+        Errors as for `Engine.answer`.
+        """
+        asked, ask = self.asked, partial(_asked, progress)
+        given = dict(self.experiment)
+        if given.get("page") == "masks":
+            return masks(asked, given, ask)
+        if given.get("page") == "positions":
+            return positions(asked, given, ask, usable_models(self.seat.folder))
         trace: Any = ask(asked.request)
         former: Any = asked.before and ask(asked.before)
         wants_heads = asked.ablates and former is None and trace.labels and not asked.request.changes.ablate
         heads: Any = ask(replace(asked.request, wants=EFFECTS)) if wants_heads else None
-        return Found(trace, former, heads)
+        return Experiment(asked, Found(trace, former, heads))
 
     def _bytes(self, progress):
-        found = self.found(progress)
+        made = self.made(progress)
         if self.wants == WHY:
-            return self._reasons(found, progress)
-        lesson = lesson_view(self.asked, found.trace, partial(_asked, progress))
-        return view_bytes(self.asked, found, partial(usable_models, self.seat.folder), lesson)
+            return self._reasons(made, progress)
+        lesson = None if made.menu else lesson_view(made.asked, made.found.trace, partial(_asked, progress))
+        return view_bytes(made, partial(usable_models, self.seat.folder), lesson)
 
     def effects(
-        self, found: Found, progress: Callable[[str, int, int], None]
+        self, made: Experiment, progress: Callable[[str, int, int], None]
     ) -> tuple[About, Effects | tuple[Effects, Effects]] | None:
         """Return which answer is explained, and its effects, of two runs those of both; None: none."""
-        asked, config, ask = self.asked, config_of(self.asked.model), partial(_asked, progress)
-        first = found.former or found.trace
-        words = Words(asked.language)
+        asked, found, ask = made.asked, made.found, partial(_asked, progress)
+        config, first, words = config_of(asked.model), found.former or found.trace, Words(asked.language)
         if not asks_why(config, first) or why_not(words, found.trace):
             return None
         about = about_of(dict(self.about), config, first)
@@ -170,21 +181,29 @@ class Question:
         other: Any = ask(question_about_same(asked, about, found.former, found.trace, one))
         return about, (one, other)
 
-    def _reasons(self, found, progress):
-        known, words = self.effects(found, progress), Words(self.asked.language)
+    def _reasons(self, made, progress):
+        known, words = self.effects(made, progress), Words(self.asked.language)
         if known is None:
             raise Problem("why.unknown")
         about, effects = known
-        comparison = found.comparison(self.asked)
+        comparison = made.found.comparison(made.asked)
         if isinstance(effects, tuple) and comparison is not None:
-            return compared_reasons_bytes(words, self.asked, comparison, effects, about)
-        return reasons_bytes(words, self.asked, found.trace, cast(Effects, effects), about)
+            return compared_reasons_bytes(words, made.asked, comparison, effects, about)
+        return reasons_bytes(words, made.asked, made.found.trace, cast(Effects, effects), about)
+
+
+def _named(given: Any) -> tuple[tuple[str, str], ...]:
+    """Return names and texts that a browser sends, in order, without those that are empty."""
+    if not isinstance(given, Mapping):
+        return ()
+    return tuple(sorted((str(name), str(value)) for name, value in given.items() if value))
 
 
 def vectors(question: Question, kind: str, layer: int) -> bytes | None:
     """Return the vectors of a layer of a run; None: it has no such layer, or there is no run any more."""
     try:
-        return vectors_of_layer(question.asked, question.found(_silent), kind, layer)
+        made = question.made(_silent)
+        return vectors_of_layer(made.asked, made.found, kind, layer)
     except (EngineError, store.ModelError, ValueError, KeyError, IndexError):
         return None
 
@@ -201,16 +220,13 @@ def export(question: Question, kind: str, given: Any) -> File | None:
         (given.get(name) for name in ("start", "about")) if isinstance(given, dict) else (None,) * 2
     )
     try:
-        found = question.found(_silent)
-        if kind == "npz" and not is_whole(found.trace):
-            found = found._replace(trace=whole_answer(question.asked.request))
-        explained = None
-        if isinstance(about, dict):
-            named = tuple(sorted((str(name), str(value)) for name, value in about.items() if value))
-            asked = Question(question.seat, question.asked, WHY, named)
-            explained = asked.effects(found, _silent)
+        made = question.made(_silent)
+        if kind == "npz" and not is_whole(made.found.trace):
+            whole = whole_answer(made.asked.request)
+            made = made._replace(found=made.found._replace(trace=whole))
+        explained = replace(question, about=_named(about)).effects(made, _silent) if about else None
         effects = None if explained is None else explained[1]
-        return file_of(question.asked, found, effects, kind, start if isinstance(start, dict) else None)
+        return file_of(made.asked, made.found, effects, kind, start if isinstance(start, dict) else None)
     except (EngineError, store.ModelError, ValueError):
         return None
 

@@ -22,13 +22,14 @@ from transformer_viz.pictures.looks import LOOKS, is_possible
 from transformer_viz.pictures.parameters import projected_contexts
 from transformer_viz.pictures.pipeline import pipeline_of
 from transformer_viz.pictures.views import page
-from transformer_viz.questions.effects.result import Effects, HeadEffects, ablations
+from transformer_viz.questions.effects.result import Effects, ablations
 from transformer_viz.text.gaps import ChangedText
 from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.heads import head_roles_of, stamp_of
 from transformer_viz.ui.shell.tables import csv_for_excel
 from transformer_viz.ui.workbench.asked import Asked
+from transformer_viz.ui.workbench.experiment import Experiment, Found
 from transformer_viz.ui.workbench.reasons import asks_why, why_not
 from transformer_viz.ui.workbench.said import (
     Item,
@@ -41,62 +42,45 @@ from transformer_viz.ui.workbench.said import (
     stand_in_of,
     words_read,
 )
-from transformer_viz.values.comparison import Comparison, compare
+from transformer_viz.values.comparison import Comparison
 from transformer_viz.values.trace import Trace
 
 MAX_BYTES = 64 * 2**20
 """Memory of what is packed, in bytes; what is larger is packed anew each time."""
 
 
-class Found(NamedTuple):
-    """The answers to what is asked.
-
-    Attributes:
-        trace: The run.
-        former: The run that it is compared with; None: none.
-        heads: What ablating each head does; None: not asked.
-    """
-
-    trace: Trace
-    former: Trace | None = None
-    heads: HeadEffects | None = None
-
-    def comparison(self, asked: Asked) -> Comparison | None:
-        """Return both runs compared; None: there is one."""
-        if self.former is None or asked.before is None:
-            return None
-        orders = asked.before.changes.order, asked.request.changes.order
-        return compare(self.former, self.trace, orders=orders)
-
-
 def view_bytes(
-    asked: Asked, found: Found, models: Callable[[], list[store.ModelSummary]], lesson: LessonView | None
+    made: Experiment, models: Callable[[], list[store.ModelSummary]], lesson: LessonView | None
 ) -> bytes:
     """Return the payload of the views, with what is said beside them.
 
     Args:
-        asked: What is asked.
-        found: The answers.
+        made: What is shown.
         models: Returns the usable models that the visitor sees.
         lesson: Where the views open; None: there is no lesson.
     """
-    return _view(asked, found, models, lesson)
+    return _view(made, models, lesson)
 
 
 @cached(
     LRUCache(MAX_BYTES, getsizeof=len),
-    key=lambda asked, found, models, lesson: (asked.facts, stamp_of(asked.request.model), lesson),
+    key=lambda made, models, lesson: (
+        *(made.asked.facts, stamp_of(made.asked.request.model), lesson),
+        *(repr(made.menu), repr(made.said)),
+    ),
     lock=threading.Lock(),
 )
-def _view(asked, found, models, lesson):
+def _view(made, models, lesson):
+    asked, found = made.asked, made.found
     words, config = Words(asked.language), config_of(asked.model)
     comparison = found.comparison(asked)
-    acts = acts_of(words, config, asked.request, asked.before, found.trace)
+    acts = None if made.menu else acts_of(words, config, asked.request, asked.before, found.trace)
     explains = asks_why(config, found.former or found.trace) and not why_not(words, found.trace)
-    said = said_of(words, asked, found, comparison, models)
+    said = said_of(words, made, comparison, models)
     around = Around(acts, lesson, pipeline_of(config, words), True, explains, said)
     if comparison is not None and comparison.has_same_heads:
-        return compared_payload(comparison, words, around=around)
+        with_scores = "titles" in made.said
+        return compared_payload(comparison, words, None, around, made.captions, with_scores=with_scores)
     model = asked.model.reference
     known = head_roles_of(model), word_preferences(model)
     return payload_of(found.trace, words, asked.looks, found.heads, None, *known, around)
@@ -104,8 +88,7 @@ def _view(asked, found, models, lesson):
 
 def said_of(
     words: Words,
-    asked: Asked,
-    found: Found,
+    made: Experiment,
     comparison: Comparison | None,
     models: Callable[[], list[store.ModelSummary]],
 ) -> dict[str, Any]:
@@ -118,7 +101,9 @@ def said_of(
         offers to ablate each head; "": nothing does. explains: Whether the answer has reasons. why_not: Why
         they are not told. leaves_out: Whether a hidden word is left out of the run; else it is written over.
         stands_in: As `stand_in_of`. restored: Parts of the text in whose place something else stood.
+        experiment: The menu of one, and what else it tells.
     """
+    asked, found = made.asked, made.found
     trace, model, config = found.trace, asked.model, config_of(asked.model)
     changed = ChangedText(trace.text, asked.filled)
     said: dict[str, Any] = {
@@ -144,12 +129,15 @@ def said_of(
         if not comparison.has_same_heads:
             facts = {"a": plain(comparison.a.model), "b": plain(trace.model)}
             notes.append({"said": words("compare.other_heads", **facts), "warns": True})
-        if asked.before == asked.request:
+        if asked.before == asked.request and not made.menu:
             notes.append({"said": words("compare.nothing"), "small": True})
     if asked.request.changes.order:
         notes.append(order_of(words, trace))
     if found.heads is not None and found.heads.num_heads > 1:
         notes.append({"said": plain(together_text(words, trace, found.heads)), "small": True})
+    if made.menu is not None:
+        said["experiment"] = {**made.menu._asdict(), **made.said}
+    notes += made.notes
     said["notes"] = [*notes, *notes_of(words, model, trace, models())]
     return said
 

@@ -12,14 +12,15 @@ from transformer_viz.analysis import (
     sinusoidal_rates,
 )
 from transformer_viz.pictures.figures import kinds_grid, rotation_circles
+from transformer_viz.ui.pages.positions.labels import labels
 from transformer_viz.ui.pages.positions.table import even, own_table, slide
-from transformer_viz.ui.pages.positions.wording import difference_text, labels
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
-from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.language import t, words
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.shelf import shown_models
+from transformer_viz.ui.workbench.positions import difference_text
 
 KINDS = ("sinusoidal", "sinusoidal-halves", "one-hot", "learned", "rotary", "relative", "none")
 """Kinds of encoding in the order in which they are shown."""
@@ -41,7 +42,7 @@ def show_rotation(model: store.ModelSummary) -> None:
     st.markdown(t("positions.rotation.said"))
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         k = slide("k", 1, 64, 5)
-        error = difference_text(shift_error(k, config.max_len, width, halves=halves))
+        error = difference_text(words(), shift_error(k, config.max_len, width, halves=halves))
         meaning = t("positions.error.help", rows=f"{config.max_len:,}", width=width)
         st.markdown(t("positions.error", value=error), help=meaning, width="content")
     pairs = sorted({share * width // 16 for share in range(4)})

@@ -1,10 +1,8 @@
-"""The Positions page: position encodings, and what a model does without them."""
+"""The Positions page: position encodings, below the workbench with its experiments on them."""
 
-import functools
-from collections.abc import Callable
+import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui.pages.positions.experiment import show_experiment
 from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
 from transformer_viz.ui.pages.positions.table import show_table
 from transformer_viz.ui.shell.card_facts import config_of
@@ -14,24 +12,25 @@ from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.title_row import show_title_row
 from transformer_viz.values.config import TransformerConfig
 
+EXPERIMENT = "experiment"
+"""The view that is the workbench."""
 
-def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
-    """Show the page for one model.
+VIEWS = {"table": show_table, "rotation": show_rotation, "kinds": show_kinds}
+"""The other views."""
 
-    Args:
-        model: The model.
-        open_attention: Goes to the Attention page.
-    """
-    views = {
-        "experiment": functools.partial(show_experiment, open_attention=open_attention),
-        "table": show_table,
-        "rotation": show_rotation,
-        "kinds": show_kinds,
-    }
-    names = {view: t(f"positions.view.{view}") for view in views}
-    chosen = show_title_row(t("positions.title"), "view", names, t("positions.view"))
-    show_pipeline(model, *part_with_positions(config_of(model)))
-    views[chosen](model)
+
+def is_experiment() -> bool:
+    """Show the title with the choice of a view; return whether it is the workbench."""
+    names = {view: t(f"positions.view.{view}") for view in (EXPERIMENT, *VIEWS)}
+    return show_title_row(t("positions.title"), "view", names, t("positions.view")) == EXPERIMENT
+
+
+def show(model: store.ModelSummary) -> None:
+    """Show the page for one model, without the workbench."""
+    view = st.session_state["view"]
+    if view != EXPERIMENT:
+        show_pipeline(model, *part_with_positions(config_of(model)))
+        VIEWS[view](model)
     show_explained(
         "positions",
         r"\mathrm{PE}_{p,\,2i} = \sin\left(p \,/\, 10000^{2i/d}\right) \qquad "

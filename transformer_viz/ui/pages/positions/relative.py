@@ -7,7 +7,7 @@ from transformer_viz import store
 from transformer_viz.analysis import relative_buckets
 from transformer_viz.pictures.figures import distance_curves, distance_heatmap
 from transformer_viz.pictures.parameters import parameters_of
-from transformer_viz.ui.pages.positions.wording import labels
+from transformer_viz.ui.pages.positions.labels import labels
 from transformer_viz.ui.shell.address import choose_number, choose_one
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme

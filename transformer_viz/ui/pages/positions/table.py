@@ -7,9 +7,9 @@ from transformer_viz import store
 from transformer_viz.analysis import position_similarity, position_table, similarity_by_distance
 from transformer_viz.pictures.figures import dimension_curves, position_heatmap, similarity_map
 from transformer_viz.pictures.parameters import parameters_of
+from transformer_viz.ui.pages.positions.labels import labels
 from transformer_viz.ui.pages.positions.lack import show_lack
 from transformer_viz.ui.pages.positions.relative import show_relative
-from transformer_viz.ui.pages.positions.wording import labels
 from transformer_viz.ui.shell.address import choose_number, choose_one
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of, examples_of

@@ -17,7 +17,6 @@ from transformer_viz.ui.shell.card import metric_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import sendable, t
-from transformer_viz.ui.shell.panels import table_words
 from transformer_viz.ui.shell.titles import title_of
 from transformer_viz.values.trace import Trace
 
@@ -125,7 +124,8 @@ def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int)
         np.stack([heads.weights for _, heads in pictures]),
         steps,
         (last.queries, last.keys),
-        labels=words | table_words(),
+        labels=words
+        | {"table": t("lens.table"), "rows": t("lens.table_query"), "largest": t("matrix.largest")},
         pictures=curves,
         name=f"{title_of(run.id).split(' · ')[0]}-layer{layer + 1}-head",
         theme=theme(),
