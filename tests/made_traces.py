@@ -148,6 +148,7 @@ def writing_trace(tokens, target, *, layers=(2, 3), heads=3, seed=7):
         target_attention_mask=causal,
         cross_attention_mask=everywhere,
         encoder=tuple(encoder_block(attention(random, heads, square), stream) for _ in range(layers[0])),
+        memory=embedded(np.random.default_rng(seed + 3), len(tokens))[2],
         decoder=tuple(
             decoder_block(attention(random, heads, causal), attention(random, heads, across), written[2])
             for _ in range(layers[1])

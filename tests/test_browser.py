@@ -397,6 +397,15 @@ def test_the_vectors_come_when_the_steps_are_opened_and_are_in_the_exported_page
         assert_computed(exported)
 
 
+def test_the_steps_open_on_the_pinned_row_and_stay_there_when_the_vectors_come(page, app):
+    open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
+    page.mouse.click(*page_place(page, middles(page, np.ones((4, 4), bool))[1, 2]))
+    choose(page, "View", "Step by step")
+    assert_computed(page)
+    expect(page.get_by_role("combobox", name="Row (query)")).to_have_value("1")
+    expect(page.locator(".place")).to_contain_text("Pinned: “dull” → “film”")
+
+
 def assert_computed(page):
     """Assert that a row is computed before one's eyes: without the vectors, there is a line of text only."""
     steps = canvas(page, "steps")

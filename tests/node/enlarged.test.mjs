@@ -39,6 +39,7 @@ function shown(name, projected, start = {}) {
       counted() {},
       hover() {},
       pin() {},
+      tell() {},
       point() {},
       redraw() {},
     },

@@ -5,6 +5,7 @@ import { payload, VIEWS } from "./setup.mjs";
 const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, titlesOf } = await import(
   `${VIEWS}/captions.js`
 );
+const { openingRow } = await import(`${VIEWS}/openrow.js`);
 const { orderOf } = await import(`${VIEWS}/order.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { NOTHING, Selection } = await import(`${VIEWS}/selection.js`);
@@ -104,13 +105,67 @@ test("what is pinned is released by the same once more, and what is pointed at c
   assert.deepEqual(selection.focus(), NOTHING);
 });
 
-test("the row that is shown step by step is the pinned one, else the one pointed at, else the last", () => {
+test("what is pinned stays for another payload of the same tokens, whatever is predicted after them", () => {
+  const selection = of(masked, { pinned: { query: 2, key: 3 } });
+  selection.update(sorted.attentions);
+  assert.deepEqual(selection.state.pinned, { query: 2, key: 3 });
+  const { encoder } = masked.attentions;
+  const queryTokens = encoder.queryTokens.map((token) => `${token} → next`);
+  selection.update({ encoder: { ...encoder, queryTokens } });
+  assert.deepEqual(selection.state.pinned, { query: 2, key: 3 });
+  selection.update({ encoder: { ...encoder, keyTokens: [...encoder.keyTokens.slice(1), "other"] } });
+  assert.deepEqual(selection.state.pinned, NOTHING);
+});
+
+test("the row that is shown step by step is the pinned one, else the one pointed at, else the one that says most", () => {
   const selection = of(masked);
-  assert.equal(selection.row(), 6);
+  assert.equal(selection.row(), openingRow(masked.attentions.encoder, 0, 0));
+  selection.select({ layer: 1, head: 2 });
+  assert.equal(selection.row(), openingRow(masked.attentions.encoder, 1, 2));
   selection.point({ query: 2, key: null });
   assert.equal(selection.row(), 2);
   selection.pin({ query: 4, key: null });
   assert.equal(selection.row(), 4);
+  selection.select({ view: "steps" });
+  assert.equal(selection.row(), 4);
+});
+
+const [ONE, HALF, QUARTER] = [0x3c00, 0x3800, 0x3400]; // in half precision
+
+/** Return the row on which one head opens. */
+function opening(queryTokens, weights, { keyTokens = queryTokens, kind = "encoder", covered = -1 } = {}) {
+  const isCovered = (_layer, _head, query) => query === covered;
+  const bits = () => Uint16Array.from(weights.flat());
+  return openingRow({ kind, keys: keyTokens.length, queryTokens, keyTokens, isCovered, bits }, 0, 0);
+}
+
+test("the steps open on the row with the strongest weight on another token than its own that is not special", () => {
+  const text = ["[CLS]", "not", "good", "."];
+  const weights = [
+    [0, ONE, 0, 0],
+    [HALF, 0, QUARTER, 0],
+    [0, HALF, 0, QUARTER],
+    [0, 0, ONE, 0],
+  ];
+  assert.equal(opening(text, weights), 2); // not that of a special token, nor of punctuation
+  assert.equal(opening(text, weights, { covered: 2 }), 1);
+  weights[1] = [ONE, 0, QUARTER, 0];
+  assert.equal(opening(text, weights), 2); // a weight on a special token says nothing
+  weights[1] = [0, ONE, 0, 0];
+  assert.equal(opening(text, weights), 2); // nor does one on itself
+  assert.equal(opening(text, weights, { kind: "cross" }), 1); // but in cross-attention that is another token
+});
+
+test("the steps open on a row of punctuation if there are no others, on a label by its own token", () => {
+  const weights = [
+    [0, QUARTER],
+    [ONE, 0],
+  ];
+  assert.equal(opening(["<s>", "。"], weights), 0); // the full stop has weight on the special token alone
+  assert.equal(opening(["…", "。"], weights), 1);
+  assert.equal(opening([". → film", "film → ."], weights, { keyTokens: [".", "film"] }), 1);
+  assert.equal(opening(["film"], [[ONE]]), 0);
+  assert.equal(opening(["好", "不"], weights, { covered: 0 }), 1);
 });
 
 test("the threshold begins at 0.02, in long texts at one and a half times the uniform weight", () => {

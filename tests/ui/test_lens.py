@@ -15,6 +15,7 @@ from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, ro
 from transformer_viz.pictures.lens import Around, payload_of
 from transformer_viz.pictures.looks import apply_looks
 from transformer_viz.pictures.parameters import projected_contexts
+from transformer_viz.pictures.views import vectors_of
 from transformer_viz.values.patterns import ROLES
 
 SHELF = Path(__file__).parents[2] / "models"
@@ -80,6 +81,30 @@ def test_rollout_leaves_cross_attention_and_its_name_as_they_are():
     text = payload_of(trace, Words("en"), ("rollout",)).decode("utf-8", "replace")
     assert text.count('"headTitle": "Layer {layer}, attention rollout"') == 2
     assert text.count('"headTitle": "Layer {layer}, head {head}"') == 1
+
+
+PROJECTED = {
+    "encoder": ("reads", "reads", "encoder_{}/attention"),
+    "decoder": ("reads", "reads", "decoder_{}/self_attention"),
+    "cross": ("reads", "memory", "decoder_{}/cross_attention"),
+}
+"""Kind of attention -> what its queries, and its keys and values, are made of, and the name of its layer."""
+
+
+@pytest.mark.parametrize("name", ["translate-en-fr", "imdb-sentiment"])
+def test_queries_keys_and_values_are_the_products_of_the_vectors_that_are_shown_as_their_inputs(name):
+    explorer = shelved(name)
+    trace, parameters = explorer.trace("This film was not good at all."), explorer.model.parameters()
+    for kind, found in trace.kinds().items():
+        vectors = vectors_of(trace, kind)
+        reads, read, place = PROJECTED[kind]
+        for layer in range(len(found.layers)):
+            for part, source in (("query", reads), ("key", read), ("value", read)):
+                given = vectors[source] if source == "memory" else vectors[source][layer]
+                names = (f"{place.format(layer)}/{part}/{each}" for each in ("kernel", "bias"))
+                kernel, bias = (np.asarray(parameters.get(each, 0)) for each in names)
+                heads = np.split(given @ kernel + bias, len(found.layers[0].query), axis=-1)
+                assert_allclose(vectors[part][layer], heads, atol=1e-4)
 
 
 def test_the_vectors_are_most_of_a_payload_and_can_come_later():

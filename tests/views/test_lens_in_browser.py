@@ -982,15 +982,31 @@ def test_many_heads_of_long_texts_are_few_nodes_and_answer_the_pointer(show):
 
 
 def test_a_row_is_chosen_with_arrow_keys_and_a_key_is_pinned(show, masked):
-    page = show(masked, start={"view": "steps"})
+    page = show(masked, start={"view": "steps", "pinned": {"query": 6, "key": None}})
     canvas(page, "steps").focus()
     page.keyboard.press("ArrowUp")
     painted(page)
     assert page.get_by_role("combobox", name="Row (query)").input_value() == "5"
-    point(page, "steps", (40, 92 + 2.5 * 26))
-    page.mouse.click(*page_place(page, (40, 92 + 2.5 * 26), "steps"))
+    expect(page.locator(".panel.steps h3")).to_have_text("Layer 1, head 1 · query “t5”")
+    vectors, headings = 4 * 58 + 8, 46
+    place = 40, vectors + headings + 2.5 * 26
+    point(page, "steps", place)
+    page.mouse.click(*page_place(page, place, "steps"))
     painted(page)
     expect(page.locator(".place")).to_contain_text("“t5” → “t2”")
+
+
+@pytest.mark.parametrize("projected", [False, True])
+def test_a_number_of_a_vector_stands_under_the_pointer(show, masked, projected):
+    page = show(masked, start={"view": "steps", "projected": projected})
+    place = (40, 30 * (1.65 if projected else 1))
+    point(page, "steps", place)
+    tip = page.locator(".tip")
+    expect(tip).to_have_text(re.compile(r"token embedding · 1/6: −?\d\.\d+"))
+    box, (x, y) = tip.bounding_box(), page_place(page, place, "steps")
+    assert (abs(box["x"] - x), abs(box["y"] - y)) < (40, 40)
+    point(page, "steps", (40, 2))
+    expect(tip).to_be_hidden()
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "1 other"), ("zh", "其余 1 个")])

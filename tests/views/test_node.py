@@ -178,6 +178,12 @@ def expected(made):
             for largest in (0, 0.07, 0.3, 1)
             for keys in (0, 1, 2, 3, 4, 14, 512)
         ],
+        "inputs": {
+            "encoder": made["writing"].encoder[1].attention_input.tolist(),
+            "decoder": made["writing"].decoder[1].self_attention_input.tolist(),
+            "cross": made["writing"].decoder[1].cross_attention_input.tolist(),
+            "memory": made["writing"].values.memory.tolist(),
+        },
         "unrotated": made["rotated"].encoder[0].attention.unrotated.tolist(),
         "biased": {
             "bias": made["biased"].values.position_bias.tolist(),

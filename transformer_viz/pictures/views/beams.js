@@ -1,8 +1,7 @@
 // A beam search as a tree: a column for each step, with the tokens that were kept above those that were dropped.
 
-import { percent } from "./candidates.js";
 import { element } from "./element.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 
 /** @import {Labels} from "./candidates.js" */
 /** @import {Component} from "./streamlit.js" */

@@ -1,21 +1,13 @@
 // The likeliest next tokens as bars: the model's own probability as an outline, filled what the settings make of it.
 
 import { element } from "./element.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 
 /** @import {Settings} from "./sampling.js" */
 
 /** @typedef {{rank: number, word: string}} Candidate Rank: 0-based, among all tokens. */
 
 /** @typedef {Record<string, string>} Labels Sentences of the visitor's language, from Python. */
-
-const LEAST = 0.0005; // smallest share that is not rounded to 0.0%
-
-/** @param {number} share */
-export function percent(share) {
-  if (share > 0 && share < LEAST) return "<0.1%";
-  return `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}%`;
-}
 
 /** @param {number} share */
 const width = (share) => `${100 * share}%`;

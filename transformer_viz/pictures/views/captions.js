@@ -1,5 +1,6 @@
 // The texts of a lens: titles, tooltips and names of choices.
 
+import { tokenOf } from "./openrow.js";
 import { headsByRole, layerNumber, placeOf } from "./order.js";
 import { isOfMask } from "./selection.js";
 import { fill } from "./text.js";
@@ -66,7 +67,10 @@ export function titlesOf(selection, words, { count, of }) {
     change: selection.value() === "effects" ? words.side_effects : words.side_change,
     ...{ scores: "", mask: "", masked: "", softmax: "", added: "", multiplied: "" },
     lines: linesTitle(attention, state, words) + some,
-    steps: "",
+    steps: fill(words.steps_title, {
+      head: headTitle(attention, state),
+      token: tokenOf(attention.queryTokens[selection.row()]),
+    }),
   };
 }
 

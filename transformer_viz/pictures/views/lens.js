@@ -16,7 +16,7 @@ import { paint } from "./paint.js";
 import { parse } from "./payload.js";
 import { hasPages, openMap, pipelineOf, reveal, showIn } from "./pipeline.js";
 import { SAVED } from "./saving.js";
-import { isOfMask, MASKS, Selection } from "./selection.js";
+import { isOfMask, MASKS, NOTHING, Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
 import { paintAll, surface } from "./surface.js";
@@ -162,6 +162,8 @@ class Lens {
     const aligned = () => (selection.state.view === "all" ? this.matrix.drawing()?.at : undefined);
     const tall = () => this.tall / this.factor();
     const counted = (/** @type {Count} */ count) => this.title(count);
+    const tell = (/** @type {string} */ text, /** @type {Point} */ place) =>
+      this.tip.show(this.views.steps.surface.canvas, onCanvas(place, this.factor()), [text]);
     this.views = {
       grid: this.panel(
         "grid",
@@ -172,7 +174,7 @@ class Lens {
       change: this.panel("change", this.matrices.change),
       ...this.panelsOf(OF_MASKS),
       lines: this.panel("lines", lines({ selection, words, look, point, pin, tall, aligned, counted })),
-      steps: this.panel("steps", steps({ selection, words, look, point, pin })),
+      steps: this.panel("steps", steps({ selection, words, look, point, pin, tell })),
     };
     this.evidence = element("details", { className: "panel evidence", open: !this.asksWhy() });
     this.bars = element("p", { className: "bars" });
@@ -266,6 +268,7 @@ class Lens {
   open({ kind, layer, head, view }) {
     this.isChosen = layer !== undefined;
     if (view) this.selection.state.view = view;
+    this.selection.state.pinned = NOTHING;
     this.selection.open({ kind, layer, head });
     if (!this.isChosen) this.openStrongest();
     this.remember();

@@ -15,7 +15,7 @@
  */
 
 /**
- * @typedef {"query" | "key" | "value" | "context" | "output" | "stream" | "reads" | "token" | "position"
+ * @typedef {"query" | "key" | "value" | "context" | "output" | "stream" | "reads" | "memory" | "token" | "position"
  *   | "error" | "bias" | "unrotated"} VectorName
  */
 
@@ -123,7 +123,8 @@
  * @typedef {Record<"views" | "values" | "sorts" | "others" | "files", Record<string, string>> & Record<Label
  *   | "lines_of" | "lines_heads" | "this_head" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "titled" | "light" | "key" | "grid" | "matrix" | "lines" | "steps"
  *   | "grid_title" | "lines_title" | "stop" | "colon" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
- *   | "table" | "table_query" | "table_keys" | "query_of" | "unrotated" | "key_vector" | "rotated_key" | "value_vector" | "weighted_value" | "masked"
+ *   | "table" | "table_query" | "table_keys" | "steps_title" | "query_of" | "key_of" | "value_of" | "input_of" | "encoder_output" | "unrotated"
+ *   | "key_vector" | "rotated_key" | "value_vector" | "weighted_sum" | "product" | "score" | "scaled_score" | "mask" | "weight" | "masked"
  *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
  *   | "measured" | "measured_here" | "unshown" | "mean" | "uniform" | "here" | "usual_role" | "before" | "change" | "side_change"

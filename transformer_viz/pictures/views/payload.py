@@ -51,7 +51,7 @@ STEP_EXPONENT = -10
 LEAST = 1e-4
 """Smallest weight that such a page keeps; no line is drawn for a smaller one."""
 
-OF_NO_LAYER = ("token", "position", "bias")
+OF_NO_LAYER = ("token", "position", "bias", "memory")
 """Vectors that all layers share."""
 
 
@@ -257,8 +257,9 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
             layers' outputs: float (layer, query, d_model); None: unknown.
 
     Returns:
-        Name -> float32 array; empty if the trace lacks them or they exceed `MAX_VECTOR_BYTES`. "error" is the
-        largest difference of `projected` and the layer's output, of each query.
+        Name -> float32 array; empty if the trace lacks them or they exceed `MAX_VECTOR_BYTES`. "reads" is the
+        input of the query projection, "memory" that of the others in cross-attention, (key, d_model) for all
+        layers; "error" is the largest difference of `projected` and the layer's output, of each query.
     """
     layers = trace.kinds()[kind].layers
     if layers[0].query is None:
@@ -271,7 +272,9 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
     stacks["stream"] = [getattr(block, RESIDUAL[kind]) for block in blocks]
     stacks["reads"] = [getattr(block, QUERY_INPUT[kind]) for block in blocks]
     vectors = {name: np.stack(arrays) for name, arrays in stacks.items() if arrays[0] is not None}
-    if kind != "cross" and "stream" in vectors:
+    if kind == "cross":
+        vectors |= {} if trace.values.memory is None else {"memory": trace.values.memory}
+    elif "stream" in vectors:
         vectors["token"] = getattr(trace.values, f"{side}token_embedding")
         position = getattr(trace.values, f"{side}position_embedding")
         vectors["position"] = np.zeros_like(vectors["token"]) if position is None else position

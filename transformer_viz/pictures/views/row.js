@@ -74,6 +74,19 @@ export function rowOf(attention, layer, head, query) {
 }
 
 /**
+ * Return the vector that the projections make a key and a value of: the input of the layer at its token, or in
+ * cross-attention the encoder's output; null if the trace lacks it.
+ *
+ * @param {Attention} attention
+ * @param {number} layer
+ * @param {number} key
+ */
+export function sourceOf(attention, layer, key) {
+  if (attention.kind === "cross") return attention.vector("memory", key);
+  return attention.vector("reads", layer * attention.queries + key);
+}
+
+/**
  * Return the vectors before and after the heads, as far as the trace has them.
  *
  * @param {Attention} attention

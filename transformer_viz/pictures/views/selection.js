@@ -1,5 +1,6 @@
 // The selection of a lens, shared by all its views. Nothing here draws.
 
+import { openingRow, tokenOf } from "./openrow.js";
 import { headsByUsualRole } from "./order.js";
 
 const LONG = 60; // keys of a text from which on weak lines are left out
@@ -75,6 +76,8 @@ export class Selection {
       ...{ kind: "", layer: 0, head: 0 },
     };
     this.attentions = attentions;
+    /** @type {{attention: Attention, layer: number, head: number, row: number} | null} */
+    this.opening = null;
     this.open(start);
   }
 
@@ -105,16 +108,18 @@ export class Selection {
   }
 
   /**
-   * Select from another payload; the selection is kept where it still exists. The first change of a comparison that
-   * leaves the selected head as it was opens the head that moved most.
+   * Select from another payload; the selection is kept where it still exists, and what is pinned where the tokens are the
+   * same. The first change of a comparison that leaves the selected head as it was opens the head that moved most.
    *
    * @param {Record<string, Attention>} attentions
    */
   update(attentions) {
     const moved = this.mostMoved().share >= STILL;
+    const former = this.attention;
     this.attentions = attentions;
     this.state.kind = this.existing(this.state.kind);
-    Object.assign(this.state, NOTHING, { pinned: NOTHING });
+    Object.assign(this.state, NOTHING);
+    if (!areOfOneText(former, this.attention)) this.state.pinned = NOTHING;
     this.correct();
     const { state, attention } = this;
     const [most, own] = [this.mostMoved(), movedOf(attention)[state.layer * attention.heads + state.head]];
@@ -281,13 +286,34 @@ export class Selection {
     return (query, key) => from[query] === one && to[key] === other;
   }
 
-  /** The query whose row is shown step by step. */
+  /** The query whose row is shown step by step: the pinned one, else the one pointed at, else the one that says most. */
   row() {
-    const { query, pinned, layer, head } = this.state;
-    const { queries, isCovered } = this.attention;
-    const last = queries - 1;
-    return pinned.query ?? query ?? (isCovered(layer, head, last) ? Math.max(0, last - 1) : last);
+    const { query, pinned } = this.state;
+    return pinned.query ?? query ?? this.openingRow();
   }
+
+  /** The row on which the selected head opens; it is looked for once. */
+  openingRow() {
+    const { attention, state, opening } = this;
+    const { layer, head } = state;
+    if (opening?.attention === attention && opening.layer === layer && opening.head === head)
+      return opening.row;
+    const row = openingRow(attention, layer, head);
+    this.opening = { attention, layer, head, row };
+    return row;
+  }
+}
+
+/**
+ * Return whether two payloads are of the same tokens, whatever is predicted after each.
+ *
+ * @param {Attention} one
+ * @param {Attention} other
+ */
+function areOfOneText(one, other) {
+  const textOf = (/** @type {Attention} */ { kind, queryTokens, keyTokens }) =>
+    JSON.stringify([kind, queryTokens.map(tokenOf), keyTokens]);
+  return textOf(one) === textOf(other);
 }
 
 /**

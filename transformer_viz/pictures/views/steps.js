@@ -1,17 +1,18 @@
-// One row step by step: the query's vector, its weights, and the vector that the layer adds.
+// One row step by step: the query, key and value, the weights, and the vector that the layer adds.
 
+import { drawProjections, projectionsHeight, projectionsOf } from "./projections.js";
 import { rowOf } from "./row.js";
 import { NOTHING } from "./selection.js";
-import { chain, chainHeight, largestOf, write } from "./strips.js";
-import { fill } from "./text.js";
-import { drawWorked, HEAD, mark, ROW, workedHeight, workedOf, writeCheck } from "./worked.js";
+import { chain, chainHeight, numberAt, write } from "./strips.js";
+import { drawWorked, HEAD, ROW, workedHeight, workedOf, writeCheck } from "./worked.js";
 
 /** @import {Attention, Words} from "./payload.js" */
 /** @import {Row, Vector} from "./row.js" */
 /** @import {Selection, Token} from "./selection.js" */
-/** @import {Link} from "./strips.js" */
+/** @import {Link, Strip} from "./strips.js" */
 /** @import {View} from "./surface.js" */
 /** @import {Look} from "./theme.js" */
+/** @import {Point} from "./tip.js" */
 /** @import {Worked} from "./worked.js" */
 
 /**
@@ -23,6 +24,7 @@ import { drawWorked, HEAD, mark, ROW, workedHeight, workedOf, writeCheck } from 
  * @property {() => Look} look
  * @property {(token: Token) => void} point
  * @property {(token: Token) => void} pin
+ * @property {(text: string, place: Point) => void} tell Shows a text beside a point.
  */
 
 /**
@@ -38,9 +40,11 @@ export function steps(host) {
   /** @type {unknown[]} */
   let from = [];
   let top = 0; // of the table
+  /** @type {Strip[]} */
+  let strips = [];
 
-  /** Recompute the row if another is selected. @param {number} width @returns {Worked | null} */
-  function computed(width) {
+  /** Recompute the row if another is selected. @returns {Worked | null} */
+  function computed() {
     const { attention, state } = selection;
     if (!attention.hasVectors(state.layer)) return (worked = null);
     const now = [attention, state.layer, state.head, selection.row()];
@@ -48,40 +52,58 @@ export function steps(host) {
       worked = workedOf(rowOf(attention, state.layer, state.head, selection.row()));
       from = now;
     }
-    top = worked.row.stream ? chainHeight(before(worked.row, attention, host.words()).length, width) : 0;
     return worked;
   }
+
+  /** Return the token whose key and value are shown: that pointed at, else the pinned one, else that most attended to. */
+  const keyOf = (/** @type {Row} */ { cells }) => {
+    const { key, pinned } = selection.state;
+    const most = cells.reduce((best, cell) => (cell.weight > best.weight ? cell : best));
+    return key ?? pinned.key ?? most.key;
+  };
+
+  /** @param {Row} row */
+  const projected = (row) =>
+    projectionsOf(row, keyOf(row), selection.state.layer, selection.attention, host.words());
 
   /** @param {number} y */
   const at = (y) => (y >= top + HEAD ? worked?.shown[Math.floor((y - top - HEAD) / ROW)] : undefined);
 
   return {
     height(width) {
-      const found = computed(width);
+      const found = computed();
       if (!found) return 40;
+      top = projectionsHeight(projected(found.row), width);
       return top + workedHeight(found) + (found.row.output ? chainHeight(2, width) + 20 : 0);
     },
     draw(pen, width) {
       const [words, look, { attention, state }] = [host.words(), host.look(), selection];
+      strips = [];
+      const paper = { pen, look, strips };
       pen.textBaseline = "middle";
-      const found = computed(width);
+      const found = computed();
       const isCovered = found && attention.isCovered(state.layer, state.head, found.row.query);
-      if (isCovered) return write(pen, look, words.covered, 0, 16, { room: width });
+      if (isCovered) return write(paper, words.covered, 0, 16, { room: width });
       if (!found)
-        return write(pen, look, attention.later ? words.fetching : words.too_long, 0, 16, { room: width });
+        return write(paper, attention.later ? words.fetching : words.too_long, 0, 16, { room: width });
       const { row } = found;
-      if (row.stream) chain(pen, look, before(row, attention, words), 0, width);
-      drawWorked(pen, { look, words, attention, marked: state }, found, top, width);
+      const chains = projected(row);
+      drawProjections(paper, chains, width);
+      const isMasked = attention.hasMasked(state.layer, state.head);
+      top = projectionsHeight(chains, width);
+      drawWorked({ ...paper, words, attention, isMasked, key: keyOf(row) }, found, top, width);
       if (!row.output) return undefined;
       const [end, links] = [top + workedHeight(found), after(row, row.output, attention, state.head, words)];
-      chain(pen, look, links, end, width);
+      chain(paper, links, end, width);
       const below = end + chainHeight(links.length, width);
-      if (row.passed) writeCheck(pen, look, row.passed, words.projected, words.unprojected, below, width);
+      if (row.passed) writeCheck(paper, row.passed, words.projected, words.unprojected, below, width);
       return undefined;
     },
-    point(_, y) {
+    point(x, y) {
       const cell = at(y);
       host.point(cell && worked ? { query: worked.row.query, key: cell.key } : NOTHING);
+      const number = numberAt(strips, x, y);
+      if (number) host.tell(number, [x, y]);
     },
     leave: () => host.point(NOTHING),
     press(_, y) {
@@ -96,36 +118,6 @@ export function steps(host) {
       return true;
     },
   };
-}
-
-/**
- * Return the chain from the embeddings to the query's vector.
- *
- * @param {Row} row
- * @param {Attention} attention
- * @param {Words} words
- * @returns {Link[]}
- */
-function before({ token, position, stream, reads, unrotated, q, query, embedded }, attention, words) {
-  const vectors = /** @type {Vector[]} */ ([token, position, stream].filter(Boolean));
-  const largest = largestOf(...vectors);
-  const none = position && !largestOf(position);
-  const of = fill(words.query_of, { token: attention.queryTokens[query].split(" → ")[0] });
-  /** @type {(Link | null)[]} */
-  const links = [
-    token && { label: words.token_embedding, vector: token, largest },
-    position && { label: none ? `${words.position}: 0` : words.position, vector: position, largest, by: "+" },
-    stream && {
-      label: embedded ? `${mark(embedded)} ${words.sum}` : words.stream,
-      vector: stream,
-      largest,
-      by: "=",
-    },
-    reads && { label: words.normalised, vector: reads, by: "LN →" },
-    unrotated && { label: words.unrotated, vector: unrotated, by: "· W_Q →" },
-    { label: of, vector: q, by: unrotated ? "RoPE →" : "· W_Q →" },
-  ];
-  return links.filter((link) => link !== null);
 }
 
 /**

@@ -57,3 +57,11 @@ export function stride(step, needed) {
 export function fill(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }
+
+const LEAST_SHARE = 0.0005; // smallest share that is not rounded to 0.0%
+
+/** Return a share as a percentage. @param {number} share */
+export function percent(share) {
+  if (share > 0 && share < LEAST_SHARE) return "<0.1%";
+  return `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}%`;
+}

@@ -1,11 +1,11 @@
 // A text that a model writes token by token: the tokens, the distribution of the next one, and where the model looked.
 
-import { Candidates, percent } from "./candidates.js";
+import { Candidates } from "./candidates.js";
 import { element } from "./element.js";
 import { floats, LookedAt } from "./looked.js";
 import { distribution, drawn } from "./sampling.js";
 import { Sampling } from "./sliders.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 
 /** @import {Candidate, Labels} from "./candidates.js" */
 /** @import {Looked} from "./looked.js" */
