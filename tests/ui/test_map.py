@@ -304,6 +304,22 @@ def test_the_keyboard_walks_the_table_and_enter_does_what_a_click_does(page, hom
     expect(cell).to_have_attribute("aria-pressed", "true")
 
 
+def test_a_wide_table_stays_scrolled_to_the_cell_that_is_pressed(page, home):
+    page.set_viewport_size({"width": 500, "height": 800})
+    page.goto(f"{home}/map?model=imdb-sentiment&text=This film was not good at all.&lang=en")
+    expect(page.locator(".map .says")).not_to_be_empty()
+    settle(page)
+    page.locator('.map [data-key="row-2"]').focus()
+    for key in ("End", "ArrowLeft"):
+        page.keyboard.press(key)
+    table = page.locator(".map .scroll")
+    left = table.evaluate("table => table.scrollLeft")
+    assert left > 100
+    page.keyboard.press("Enter")
+    expect(page.locator(".map .cell.lit")).to_be_focused()
+    assert table.evaluate("table => table.scrollLeft") == left
+
+
 def test_the_keyboard_reads_each_number_of_a_tensor(page, home):
     page.goto(f"{home}/map?model=imdb-sentiment&text=This film was not good at all.&lang=en")
     expect(page.locator(".map .says")).not_to_be_empty()

@@ -237,7 +237,9 @@ export class MapOfModel {
           tip,
         })
       : element("p", { className: "hint", textContent: words.choose });
+    const scrolled = [...this.body.querySelectorAll(".scroll")].map(({ scrollLeft }) => scrollLeft);
     this.body.replaceChildren(above, ...tables, this.legend(look), below);
+    for (const [number, table] of tables.entries()) table.scrollLeft = scrolled[number] ?? 0;
     this.live.textContent = state.row === null ? "" : told;
     this.tip.hide();
     const again = focused && this.root.querySelector(`[data-key="${CSS.escape(focused)}"]`);
