@@ -15,6 +15,7 @@ from transformer_viz.analysis import output_names
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload
+from transformer_viz.pictures.output import LIKELIEST
 from transformer_viz.store.format import ModelSummary
 from transformer_viz.ui.pages.masks.sides import Side
 from transformer_viz.ui.shell.language import escaped
@@ -156,15 +157,33 @@ def test_the_map_of_a_model_without_an_output_layer_shows_lengths_and_no_predict
         expect(page.locator(".map .legend")).to_contain_text("length" if model == "bert" else "answer")
 
 
-def steps_of(model):
-    """Return what the map says of each step of a model, and of its tensors."""
+def mapped(model):
+    """Return the trace of a model, its parameters behind the last layer, and the steps of its map."""
     explorer = load(HERE / model)
     names, target = output_names(explorer.config), {"target": "A"} if explorer.target_tokenizer else {}
     parameters = {name: np.asarray(explorer.model.parameters()[name]) for name in names}
-    payload = map_payload(explorer.trace("The film", **target), explorer.config, parameters, Words("en"))
+    trace = explorer.trace("The film", **target)
+    payload = map_payload(trace, explorer.config, parameters, Words("en"))
     header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
-    places = [place for stack in header["stacks"] for place in stack["places"]]
+    return trace, parameters, [place for stack in header["stacks"] for place in stack["places"]]
+
+
+def steps_of(model):
+    """Return what the map says of each step of a model, and of its tensors."""
+    *_, places = mapped(model)
     return "".join(place["about"] + "".join(each["name"] for each in place["tensors"]) for place in places)
+
+
+@pytest.mark.parametrize("model", ["bert-classes", "gpt2-classes", "roberta-classes", "modernbert-classes"])
+def test_the_logits_on_the_map_are_those_of_the_pooled_vector(model):
+    trace, own, places = mapped(model)
+    logits = trace.values.pooled @ own["classifier/kernel"] + own["classifier/bias"]
+    [rows] = places[-1]["answers"]["rows"]
+    assert len(rows) == min(len(logits), LIKELIEST)
+    for row in rows:
+        number = trace.labels.index(row["label"])
+        assert abs(row["logit"] - logits[number]) < 1e-4
+        assert abs(row["prob"] - trace.probs[number]) < 1e-6
 
 
 def test_what_the_map_says_of_a_step_is_what_this_model_computes():
@@ -173,6 +192,8 @@ def test_what_the_map_says_of_a_step_is_what_this_model_computes():
     assert ["relative position bias" in said for said in (llama, bert, t5)] == [False, False, True]
     assert ["RMSNorm" in said for said in (llama, bert, gpt2)] == [True, False, False]
     assert ["layer normalisation" in said for said in (llama, bert, gpt2)] == [False, False, True]
+    neox, serial = map(steps_of, ("gpt-neox", "gpt-neox-serial"))
+    assert ["what self-attention has read" in said for said in (neox, serial)] == [True, False]
     assert ["gates the hidden one" in said for said in (llama, bert, gpt2)] == [True, False, False]
     assert ["the segment's vector" in said for said in (llama, bert, gpt2)] == [False, True, False]
     gemma, modern = map(steps_of, ("gemma2", "modernbert-masked"))

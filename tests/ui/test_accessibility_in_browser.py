@@ -13,6 +13,7 @@ PAGES = {
     "attention, step by step": ("?model=hotel-zh&view=steps", ".lens .steps canvas"),
     "map": ("map?model=reverse-digits", ".map .cell"),
     "map, a classifier": ("map?model=hotel-zh", ".map .cell"),
+    "map, an output": ("map?model=attention-only", ".map .cell"),
     "positions": ("positions?model=hotel-zh", "[data-testid=stMain] h3"),
     "masks": ("masks?model=hotel-zh&mask=painted", ".st-key-paint [data-name=panel-mask] canvas[style]"),
     "writing": ("writing?model=reverse-digits&written=9.5.7-1&sampling=1.6-5-0.9", ".writing .list li"),

@@ -12,11 +12,14 @@ from shelf import shelved
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.analysis import output_names, stream_places
+from transformer_viz.analysis import is_punctuation, label_logits, output_names, softmax, stream_places
+from transformer_viz.analysis.normalisation import normalised
 from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.pictures.map import FINAL, MAX_ROWS, OWN, map_payload
+from transformer_viz.pictures.output import LIKELIEST
 from transformer_viz.pictures.parameters import parameters_of
+from transformer_viz.values.special import is_special
 from transformer_viz.values.tensors import flatten
 
 MODELS = ROOT / "models"
@@ -113,6 +116,76 @@ def test_the_heading_counts_the_positions_that_have_the_answer(shown):
         assert f" on, most {what} ({have[at]} of {len(rows)})" in header["says"]
 
 
+def test_the_output_shows_the_logits_of_its_input_and_their_probabilities(shown):
+    explorer, trace, header, array = shown
+    config, output = explorer.config, header["stacks"][-1]["places"][-1]
+    own = parameters_of(str(MODELS / explorer.name), output_names)
+    first, *_ = output["tensors"]
+    assert_allclose(array(first["at"]), trace.values.final, rtol=1e-3, atol=1e-3)
+    stream = flatten(trace.values)[stream_places(config)[-1].stream]
+    if config.final_norm:
+        stream = normalised(stream, config, own, f"{[*config.stacks][-1]}_norm")
+    assert_allclose(trace.values.final, stream, atol=1e-4)
+    if config.predicts_tokens:
+        vectors, name = stream, "output"
+        assert len(output["answers"]["rows"]) == len(stream)
+    else:
+        pooled = output["tensors"][-1]
+        assert_allclose(array(pooled["at"]), trace.values.pooled[None], rtol=1e-3, atol=1e-3)
+        assert_allclose(trace.values.pooled, stream.mean(axis=0), atol=1e-4)
+        vectors, name = trace.values.pooled[None], "classifier"
+    kernel = own["token_embedding/embeddings"].T if f"{name}/kernel" not in own else own[f"{name}/kernel"]
+    logits = label_logits(config, vectors @ kernel + own.get(f"{name}/bias", 0))
+    probs = softmax(logits, config.temperature)
+    spelled = [label_of(trace, number) for number in range(len(trace.labels))]
+    for rows, logit, prob in zip(output["answers"]["rows"], logits, probs, strict=True):
+        likeliest = np.sort(prob)[::-1][:LIKELIEST]
+        assert_allclose([row["prob"] for row in rows], likeliest, atol=1e-4)
+        for row in rows:
+            same = [number for number, label in enumerate(spelled) if label == row["label"]]
+            number = min(same, key=lambda each: abs(prob[each] - row["prob"]))
+            if config.output == "sigmoid" and number == 0:
+                assert row["logit"] is None
+            else:
+                assert abs(row["logit"] - logit[number]) < 1e-4
+
+
+def test_a_skip_connection_leads_around_a_step_to_whose_result_its_input_is_added(shown):
+    explorer, trace, header, _ = shown
+    tensors, before = flatten(trace.values), None
+    places = [place for stack in header["stacks"] for place in stack["places"] if place["part"] != "output"]
+    for place, each in zip(places, stream_places(explorer.config), strict=True):
+        if each.layer is not None and not each.part.endswith("_norm"):
+            _, made = each.made[-1]
+            kept = tensors[each.stream] - tensors[made]
+            assert_allclose(kept, before if place["skipped"] else 0, atol=1e-3)
+        else:
+            assert not place["skipped"]
+        before = tensors[each.stream]
+
+
+def test_the_word_that_changes_most_is_followed_first(shown):
+    _, trace, header, _ = shown
+    for stack in header["stacks"]:
+        tokens = trace.target_tokens if stack["stack"] == "decoder" and trace.encoder else trace.tokens
+        words = [row for row, each in enumerate(tokens) if not (is_special(each) or is_punctuation(each))]
+        if len(trace.gaps):
+            assert stack["start"] == trace.gaps[0]
+            continue
+        first, *_, last = [place for place in stack["places"] if place["part"] != "output"]
+        if "read" in first:
+            one, two = ([_signed(cell) for cell in place["read"]] for place in (first, last))
+            changes = np.subtract(two, one)
+        else:
+            changes = np.abs(np.subtract(last["lengths"], first["lengths"]))
+        assert stack["start"] in words
+        assert changes[stack["start"]] == pytest.approx(max(changes[row] for row in words))
+
+
+def _signed(cell):
+    return cell["prob"] if cell["kind"] == FINAL else -cell["prob"]
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_long_text_shows_a_part_and_says_so(language):
     folder = str(MODELS / "reviews-next")
@@ -177,7 +250,7 @@ def test_one_token_is_followed_through_the_model(page, home):
     expect(lit).to_have_count(1)
     expect(lit).to_contain_text("1")
     page.keyboard.press("ArrowLeft")
-    expect(said).to_contain_text("add & norm: “5” is now read as")
+    expect(said).to_contain_text("norm: “5” is now read as")
     before = said.inner_text()
     shown = page.get_by_role("group", name="Show")
     shown.get_by_role("button").nth(1).click()
@@ -186,6 +259,94 @@ def test_one_token_is_followed_through_the_model(page, home):
     expect(shown.get_by_role("button").nth(0)).to_be_focused()
     page.locator('.map [data-key="row-1"]').press("Alt+ArrowRight")
     assert said.inner_text() == before
+
+
+def test_following_starts_at_the_pinned_cell_else_at_the_word_that_changes_most(page, home):
+    follow = page.locator('.map [data-key="follow"]')
+    for cell, word in (("", "good"), ("&cell=3-5", "film"), ("&cell=3-5&kind=cross", "good")):
+        page.goto(f"{home}/map?model=imdb-sentiment&text=This film was not good at all.&lang=en{cell}")
+        expect(follow).to_have_text(f"Follow “{word}”")
+    page.goto(f"{home}/?model=imdb-sentiment&text=This film was not good at all.&lang=en&layer=1&cell=5-2")
+    page.locator(".lens .said").wait_for()
+    settle(page)
+    page.locator(".st-key-pages").get_by_role("link", name="Map").click()
+    expect(follow).to_have_text("Follow “not”")
+
+
+def test_the_keyboard_walks_the_table_and_enter_does_what_a_click_does(page, home):
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{home}/map?model=imdb-sentiment&text=This film was not good at all.&lang=en")
+    expect(page.locator(".map .says")).not_to_be_empty()
+    settle(page)
+    grid = page.get_by_role("grid", name="Encoder")
+    assert grid.locator('[tabindex="0"]').count() == 1
+    assert grid.get_by_role("row").count() == int(grid.get_attribute("aria-rowcount"))
+    assert page.locator(".map .hint.told").count() == 0
+    grid.get_by_role("rowheader", name="good").get_by_role("button").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    cell = page.locator(".map :focus")
+    expect(cell).to_have_attribute("aria-colindex", "2")
+    assert cell.locator("xpath=..").get_attribute("aria-rowindex") == "8"
+    expect(page.locator(".map .tip")).to_contain_text("“at” after the embedding: “positive”, 72%")
+    expect(page.locator(".map .told")).to_have_count(0)
+    page.keyboard.press("End")
+    expect(cell).to_have_text("negative 99%")
+    expect(cell).to_have_attribute("aria-rowspan", "9")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(page.locator(".map .live")).to_contain_text("feed-forward: “at” is now read as “negative”")
+    expect(cell).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("PageUp")
+    expect(cell).to_have_attribute("aria-label", "norm → feed-forward, Layer 4: added")
+    page.keyboard.press("Enter")
+    expect(page.locator(".map .detail h3")).to_have_text("feed-forward · Layer 4")
+    expect(cell).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_wide_table_stays_scrolled_to_the_cell_that_is_pressed(page, home):
+    page.set_viewport_size({"width": 500, "height": 800})
+    page.goto(f"{home}/map?model=imdb-sentiment&text=This film was not good at all.&lang=en")
+    expect(page.locator(".map .says")).not_to_be_empty()
+    settle(page)
+    page.locator('.map [data-key="row-2"]').focus()
+    for key in ("End", "ArrowLeft"):
+        page.keyboard.press(key)
+    table = page.locator(".map .scroll")
+    left = table.evaluate("table => table.scrollLeft")
+    assert left > 100
+    page.keyboard.press("Enter")
+    expect(page.locator(".map .cell.lit")).to_be_focused()
+    assert table.evaluate("table => table.scrollLeft") == left
+
+
+def test_the_keyboard_reads_each_number_of_a_tensor(page, home):
+    page.goto(f"{home}/map?model=imdb-sentiment&text=This film was not good at all.&lang=en")
+    expect(page.locator(".map .says")).not_to_be_empty()
+    settle(page)
+    page.locator(".map .step.output").click()
+    trace = shelved("imdb-sentiment").trace(TEXTS["imdb-sentiment"])
+    grid = page.get_by_role("grid", name="The pooled vector")
+    width = len(trace.values.pooled)
+    assert (grid.get_attribute("aria-rowcount"), grid.get_attribute("aria-colcount")) == ("1", str(width))
+    grid.get_by_role("gridcell").focus()
+    for keys, number in (("", 0), ("ArrowRight ArrowRight", 2), ("End", width - 1), ("ArrowLeft", width - 2)):
+        for key in keys.split():
+            page.keyboard.press(key)
+        said = page.locator(".map :focus").get_attribute("aria-label")
+        assert said.startswith(f"“pooled”, number {number + 1}: ")
+        value = float(said.partition(": ")[2].replace("−", "-"))
+        assert_allclose(value, trace.values.pooled[number], rtol=1e-2)
+        assert page.locator(".map .tip").inner_text() == said
+
+
+def test_the_map_of_a_run_without_residual_connections_has_no_skip_arrows(page, home):
+    for changes, how in (({}, "added"), ({"residual": False}, "replaced")):
+        page.goto(f"{home}/map?model=imdb-sentiment&lang=en&changes={json.dumps(changes)}")
+        expect(page.locator(".map .says")).not_to_be_empty()
+        settle(page)
+        assert page.locator(".map .skip").count() == 8 * (not changes)
+        assert set(page.locator(".map .how").all_inner_texts()) == {"", how}
 
 
 def test_a_step_of_attention_leads_to_its_heads(page, home):

@@ -1,16 +1,18 @@
 """The map of a model: its residual stream from step to step, with what the output layer reads there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis import Place, read_out, settled_at, stream_places
+from transformer_viz.analysis import Place, is_punctuation, read_out, settled_at, stream_places
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens, label_of
+from transformer_viz.pictures.output import about_output, answers_of_classes, answers_of_tokens
 from transformer_viz.text.unicode import visible
 from transformer_viz.values.config import TransformerConfig
+from transformer_viz.values.special import is_special
 from transformer_viz.values.tensors import flatten
 from transformer_viz.values.trace import Trace
 
@@ -67,18 +69,50 @@ def map_payload(
             ids = trace.target_ids if trace.target_ids.size else trace.token_ids
             for place, (labels, probs) in zip(shown, zip(read.labels, read.probs, strict=True), strict=True):
                 place["read"] = _cells(trace, labels, probs, read.final, ids)[rows]
-            shown.append(_output(trace, words, read, rows))
+            shown.append(_output(trace, config, words, arrays, read, rows))
         labels = [visible(label) for label in axis_tokens(trace, tokens)]
+        numbers = range(len(labels))[rows]
         facts = {"stack": stack, "name": words(f"map.{stack}"), "tokens": labels[rows], "of": len(labels)}
+        lengths = [np.linalg.norm(tensors[steps[at].stream], axis=-1) for at in (0, -1)]
+        changes = np.abs(lengths[1] - lengths[0]) if read is None else changes_of(read)
+        start = start_of(trace, tokens, changes, numbers)
+        facts |= {"first": numbers[0], "start": start - numbers[0]}
         if len(labels) > MAX_ROWS:
             some = "map.last" if stack == "decoder" else "map.first"
             facts["some"] = words(some, count=MAX_ROWS, of=len(labels))
         stacks.append(facts | {"places": shown})
-    header = {"model": trace.model, "words": words.under("map"), "stacks": stacks}
+    header = {"model": trace.model, "language": words.language, "words": words.under("map"), "stacks": stacks}
     if reading is None:
         header["words"] |= {"hint": words("map.hint_vectors")}
     said = words("map.says.vectors") if reading is None else says(trace, config, words, places[last], reading)
     return views.packed(header | {"says": said}, arrays)
+
+
+def start_of(trace: Trace, tokens: Sequence[str], changes: np.ndarray, numbers: Sequence[int]) -> int:
+    """Return the position that is followed first.
+
+    It is that of the first [MASK] of a masked language model, else of the word, neither special nor
+    punctuation, that changes most from the first step to the last; without a word, the first position.
+
+    Args:
+        trace: The trace.
+        tokens: The tokens of a stack.
+        changes: float (position,): `changes_of` what is read, else of the length of each vector.
+        numbers: Positions among which to choose, in ascending order.
+    """
+    if gaps := [number for number in trace.gaps.tolist() if number in numbers]:
+        return gaps[0]
+    words = [each for each in numbers if not is_special(tokens[each]) and not is_punctuation(tokens[each])]
+    return max(words or numbers[:1], key=lambda number: changes[number])
+
+
+def changes_of(reading: Reading) -> np.ndarray:
+    """Return how much nearer to the final answer each position comes: float (position,), from -2 to 2.
+
+    The probability of what is read counts as negative before it is the final answer.
+    """
+    signed = np.where(reading.labels == reading.final, reading.probs, -reading.probs)
+    return signed[-1] - signed[0]
 
 
 def reading_of(
@@ -128,11 +162,13 @@ def step_name(config: TransformerConfig, words: Words, place: Place) -> str:
 def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
     """Return a place for `map.js`, with its tensors."""
     made = [(_tensor_name(config, words, what), tensors[name]) for what, name in place.made]
-    stream = tensors[place.stream]
-    if not place.part.endswith("_norm") and place.part != "embedding":
+    stream, is_norm = tensors[place.stream], place.part.endswith("_norm")
+    if not is_norm and place.part != "embedding":
         made.append((words("map.tensor.stream"), stream))
     masked = place.stack == "decoder" or config.causal
     title = "map.part.masked" if place.part == "self" and masked else f"map.part.{place.part}"
+    if is_norm:  # the sum in front of it is drawn
+        title = "map.part.embedding_norm"
     return {
         "part": place.part,
         "layer": place.layer,
@@ -140,6 +176,7 @@ def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
         "step": step_name(config, words, place),
         "about": _about(config, words, place),
         "how": "" if place.layer is None else _how(config, words, place),
+        "skipped": config.residual and place.layer is not None and not is_norm,
         "normed": any(what == "normed" for what, _ in place.made),
         "renormed": any(what == "output" for what, _ in place.made),
         "kind": {"self": place.stack, "cross": "cross"}.get(place.part),
@@ -151,17 +188,25 @@ def _place(config, words, place, tensors, arrays, rows) -> dict[str, Any]:
 
 def _about(config, words, place):
     """Return what the step computes."""
+    if place.part == "ffn":
+        about = words("map.about.ffn_gated" if config.gated_ffn else "map.about.ffn")
+        return words("map.about.ffn_parallel", about=about) if config.parallel else about
+    return words(f"map.about.{_kind(config, place)}")
+
+
+def _kind(config, place):
+    """Return which of the sentences about steps is that of this one."""
+    if place.part.endswith("_norm"):
+        return "embedding_norm"
     if place.part == "positions" and config.projects_embeddings:
-        return words("map.about.positions_projected")
+        return "positions_projected"
     if place.part == "positions" and config.embedding_norm:
-        return words("map.about.positions_normed")
+        return "positions_normed"
     if place.part == "self" and config.has_relative_bias:
-        return words("map.about.self_relative")
+        return "self_relative"
     if place.part == "self" and config.positions == "rotary":
-        return words("map.about.self_rotary")
-    return words(
-        "map.about.ffn_gated" if place.part == "ffn" and config.gated_ffn else f"map.about.{place.part}"
-    )
+        return "self_rotary"
+    return place.part
 
 
 def _tensor_name(config, words, what):
@@ -190,30 +235,38 @@ def _how(config, words, place):
     return words("map.how.added" if config.residual else "map.how.replaced")
 
 
-def _output(trace, words, read, rows) -> dict[str, Any]:
-    """Return the output layer for `map.js`: the model's own answer, of a classifier one for all positions."""
+def _output(trace, config, words, arrays, read, rows) -> dict[str, Any]:
+    """Return the output layer for `map.js`: the model's own answers, of a classifier a single one."""
+    made = "normed" if config.final_norm else "input"
+    tensors = [_tensor(arrays, _tensor_name(config, words, made), trace.values.final, rows)]
+    if config.pooling == "attention" and trace.values.pooling_weights is not None:
+        share = trace.values.pooling_weights[:, None]
+        tensors.append(_tensor(arrays, words("map.tensor.shares"), share, rows))
+    if trace.values.pooled is not None:
+        pooled = _tensor(arrays, words("map.tensor.pooled"), trace.values.pooled[None], slice(None))
+        tensors.append(pooled | {"rows": [words("map.pooled")]})
     place = {
         "part": "output",
         "layer": None,
         "title": words("map.part.output"),
         "step": words("map.step.output"),
-    }
-    place |= {"about": words("map.about.output" if trace.probs.ndim == 2 else "map.about.class")}
-    place |= {
+        "about": about_output(trace, config, words),
         "how": "",
+        "skipped": False,
         "normed": False,
         "renormed": False,
         "kind": None,
         "lengths": [],
         "stream": None,
-        "tensors": [],
+        "tensors": tensors,
     }
-    if trace.probs.ndim == 2:
-        final = zip(read.final, trace.probs.max(axis=-1), strict=True)
-        cells = [_cell(trace, number, prob, FINAL) for number, prob in final]
-        return place | {"read": cells[rows], "whole": False}
-    number = int(read.final[0])
-    return place | {"read": [_cell(trace, number, trace.probs[number], FINAL)], "whole": True}
+    if trace.probs.ndim == 1:
+        number = int(read.final[0])
+        cells = [_cell(trace, number, trace.probs[number], FINAL)]
+        return place | {"read": cells, "whole": True, "answers": answers_of_classes(trace, config, words)}
+    final = zip(read.final, trace.probs.max(axis=-1), strict=True)
+    cells = [_cell(trace, number, prob, FINAL) for number, prob in final]
+    return place | {"read": cells[rows], "whole": False, "answers": answers_of_tokens(trace, words, rows)}
 
 
 def _cells(trace, labels, probs, final, ids):

@@ -46,7 +46,7 @@ export function kept() {
  * @param {Partial<Address>} part
  */
 export function keep(part) {
-  selection = { ...(selection ?? read()), ...part };
+  selection = { ...(selection ?? written()), ...part };
 }
 
 /**
@@ -58,9 +58,9 @@ export function keep(part) {
 export function start(model) {
   if (selection?.model !== model) selection = null;
   else delete selection.pinned;
-  const { kind, layer, head } = read();
-  if (!selection && [kind, layer, head].some((part) => part !== null)) selection = { model, ...read() };
-  return selection ?? read();
+  const { kind, layer, head } = written();
+  if (!selection && [kind, layer, head].some((part) => part !== null)) selection = { model, ...written() };
+  return selection ?? written();
 }
 
 /**
@@ -159,8 +159,8 @@ function cellOf(name) {
   return { query, key };
 }
 
-/** @returns {Address} */
-function read() {
+/** Return the selection that is written in the address. @returns {Address} */
+export function written() {
   const address = new URLSearchParams(window.location.search);
   const number = (/** @type {string} */ name) => {
     const found = Number.parseInt(address.get(name) ?? "", 10);

@@ -1,28 +1,31 @@
-// The tensors of one step of a model as pictures: rows are positions, columns the numbers of each vector.
+// What one step of a model computes: its tensors and, of the output layer, its logits and probabilities.
 
 import { button } from "./buttons.js";
-import { entry } from "./colour.js";
 import { element } from "./element.js";
-import { HALF } from "./payload.js";
-import { contextOf } from "./pen.js";
+import { picture } from "./maptensor.js";
 import { fill } from "./text.js";
 
-/** @import {Place, Read, Tensor, Words} from "./map.js" */
+/** @import {Answers, Place, Read, Words} from "./map.js" */
+/** @import {Numbers} from "./numbers.js" */
 /** @import {Look} from "./theme.js" */
 /** @import {Tip} from "./tip.js" */
+/** @import {Cell} from "./walking.js" */
 
 /**
  * @typedef {object} DetailOf
  * @property {Place} place
  * @property {string[]} tokens
+ * @property {number | null} row That is followed.
  * @property {Words} words
+ * @property {Numbers} numbers
  * @property {Look} look
  * @property {Read} array
  * @property {(kind: string, layer: number) => void} open Shows the heads of a layer.
+ * @property {(key: string, column: number) => Cell} stopOf Where the Tab key stops in a grid.
  * @property {Tip} tip
  */
 
-/** Return the tensors of a step. @param {DetailOf} shown */
+/** Return a step. @param {DetailOf} shown */
 export function detail(shown) {
   const { place, words, open } = shown;
   const { kind, layer } = place;
@@ -36,66 +39,30 @@ export function detail(shown) {
     { className: "tensors" },
     ...place.tensors.map((tensor) => picture(tensor, shown)),
   );
+  if (place.answers) pictures.append(answered(place.answers, shown));
   return element("section", { className: "detail" }, head, pictures);
 }
 
 /**
- * Return a tensor with its shape and its range; the pointer reads its numbers.
+ * Return the likeliest answers with their logits and probabilities, at the position that is followed.
  *
- * @param {Tensor} tensor
+ * @param {Answers} answers
  * @param {DetailOf} shown
  */
-function picture({ name, shape, at, zeros, limits, end }, { tokens, words, look, array, tip }) {
-  const [rows, columns] = at.shape;
-  const bits = array(at);
-  const [least, most] = limits.map(short);
-  const facts = [
-    fill(words.shape, { rows: shape[0], columns: shape[1] }),
-    fill(words.range, { least, most }),
-  ];
-  if (zeros >= 0.01) facts.push(fill(words.zeros, { percent: `${Math.round(100 * zeros)}%` }));
-  facts.push(fill(words.ends, { end: short(end) }));
-  const canvas = heat(bits, columns, look, end);
-  canvas.setAttribute("role", "img");
-  canvas.ariaLabel = fill(words.picture, { name });
-  canvas.onpointermove = (event) => {
-    const { width, height } = canvas.getBoundingClientRect();
-    const column = Math.min(columns - 1, Math.floor((event.offsetX / width) * columns));
-    const row = Math.min(rows - 1, Math.floor((event.offsetY / height) * rows));
-    const value = short(HALF[bits[row * columns + column]]);
-    tip.show(
-      canvas,
-      [event.offsetX, event.offsetY],
-      [fill(words.cell, { token: tokens[row], number: column + 1, value })],
-    );
-  };
-  canvas.onpointerleave = () => tip.hide();
-  const labels = element(
-    "div",
-    { className: "rows" },
-    ...tokens.map((token) => element("span", { textContent: token })),
+function answered({ title, columns, rows, at }, { row, tokens, numbers }) {
+  const which = rows.length > 1 && row !== null ? row : at;
+  const head = columns.map((textContent) => element("th", { scope: "col", textContent }));
+  const body = rows[which].map(({ label, logit, prob }) => {
+    const bar = element("td", { className: "share", textContent: numbers.exactPercent(prob) });
+    bar.style.setProperty("--share", `${100 * prob}%`);
+    const number = element("td", { textContent: logit === null ? "–" : numbers.hundredths(logit) });
+    return element("tr", {}, element("th", { scope: "row", textContent: label }), number, bar);
+  });
+  return element(
+    "table",
+    {},
+    element("caption", { textContent: fill(title, { position: tokens[which] }) }),
+    element("thead", {}, element("tr", {}, ...head)),
+    element("tbody", {}, ...body),
   );
-  const caption = element("figcaption", {}, element("b", { textContent: name }), ` ${facts.join(" · ")}`);
-  return element("figure", {}, caption, element("div", { className: "heat" }, labels, canvas));
 }
-
-/**
- * Return half-precision numbers as a picture, one pixel for each.
- *
- * @param {Uint16Array} bits
- * @param {number} columns
- * @param {Look} look
- * @param {number} end Where the colours end.
- */
-export function heat(bits, columns, look, end) {
-  const canvas = element("canvas", { width: columns, height: bits.length / columns });
-  const image = new ImageData(columns, bits.length / columns);
-  new Uint32Array(image.data.buffer).set(
-    Uint32Array.from(bits, (each) => look.ramps.diverging[entry(HALF[each], end, true)]),
-  );
-  contextOf(canvas).putImageData(image, 0, 0);
-  return canvas;
-}
-
-/** Return a number with three digits, with a real minus sign. @param {number} number */
-const short = (number) => `${Number(number.toPrecision(3))}`.replace("-", "−");

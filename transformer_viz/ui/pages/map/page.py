@@ -1,5 +1,6 @@
 """The Map page: the steps of the model's computation, with its tensors for this text."""
 
+import dataclasses
 import threading
 from collections.abc import Callable
 
@@ -65,4 +66,5 @@ def show_map(model: store.ModelSummary, open_heads: Callable[[], None]) -> None:
 )
 def _payload(trace, words: Words, config, request, stamp):
     """Return the payload of an answer; a rewritten model has another stamp."""
-    return map_payload(trace, config, parameters_of(request.model, output_names), words)
+    computed = dataclasses.replace(config, residual=config.residual and request.changes.residual)
+    return map_payload(trace, computed, parameters_of(request.model, output_names), words)
