@@ -43,7 +43,11 @@ class Reading(NamedTuple):
 
 
 def map_payload(
-    trace: Trace, config: TransformerConfig, parameters: Mapping[str, np.ndarray], words: Words
+    trace: Trace,
+    config: TransformerConfig,
+    parameters: Mapping[str, np.ndarray],
+    words: Words,
+    beside: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Return the payload of `map.js`.
 
@@ -52,6 +56,7 @@ def map_payload(
         config: Config of its model.
         parameters: Name -> array, of `analysis.output_names`.
         words: Sentences of the visitor's language.
+        beside: What else is said of the run; None: nothing.
     """
     arrays, tensors = views.Arrays(), flatten(trace.values)
     places: dict[str, list[Place]] = {}
@@ -85,7 +90,7 @@ def map_payload(
     if reading is None:
         header["words"] |= {"hint": words("map.hint_vectors")}
     said = words("map.says.vectors") if reading is None else says(trace, config, words, places[last], reading)
-    return views.packed(header | {"says": said}, arrays)
+    return views.packed(header | {"says": said, "said": beside}, arrays)
 
 
 def start_of(trace: Trace, tokens: Sequence[str], changes: np.ndarray, numbers: Sequence[int]) -> int:

@@ -61,7 +61,7 @@ def show() -> None:
 
     attention_page = with_model("attention", "visibility", attention.show, default=True)
     open_attention = functools.partial(st.switch_page, attention_page)
-    steps_page = with_model("map", "account_tree", map_page.show, open_attention)
+    steps_page = with_model("map", "account_tree", map_page.show)
     positions_page = with_model("positions", "format_list_numbered", positions.show)
     masks_page = with_model("masks", "grid_off", masks.show)
     writing_page = with_model("writing", "edit_note", writing.show, open_attention)
@@ -91,7 +91,8 @@ def show() -> None:
         chosen.append(model)
     else:
         show_brand(header.model)
-    if page in (attention_page, masks_page) or (page is positions_page and positions.is_experiment()):
+    on_workbench = page in (attention_page, steps_page, masks_page)
+    if on_workbench or (page is positions_page and positions.is_experiment()):
         show_workbench(page.url_path or "attention", chosen[0])
     with whole_run():
         page.run()

@@ -3,7 +3,7 @@
 import { forget, withSelection } from "./address.js";
 import { withholdOwnMessages } from "./alone.js";
 
-const VIEWS = ".st-key-workbench, .st-key-heads"; // those that have their selection in the address
+const VIEWS = ".st-key-workbench"; // those that have their selection in the address
 const LINKS = ".stPageLink a:not(.st-key-page-shown *), [class*=st-key-leave-] button"; // to other pages
 
 let leaving = false; // a link to another page was pressed, which is not there yet

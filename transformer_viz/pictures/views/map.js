@@ -1,6 +1,6 @@
 // The map of a model: the steps of its computation, what is read after each, and the tensors of one of them.
 
-import { kept, remember, written } from "./address.js";
+import { kept, written } from "./address.js";
 import { button, group } from "./buttons.js";
 import { css } from "./colour.js";
 import { element } from "./element.js";
@@ -9,13 +9,12 @@ import { detail } from "./mapdetail.js";
 import { table } from "./maptable.js";
 import { numbersIn } from "./numbers.js";
 import { unpack } from "./payload.js";
-import { takeWanted } from "./pipeline.js";
+import { openHeads, takeWanted } from "./pipeline.js";
 import { fill } from "./text.js";
 import { looks, PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
 
-/** @import {Arrays, Where} from "./payload.js" */
-/** @import {Component} from "./streamlit.js" */
+/** @import {Arrays, Said, Where} from "./payload.js" */
 /** @import {Look, Palette} from "./theme.js" */
 /** @import {Cell as At} from "./walking.js" */
 
@@ -82,7 +81,7 @@ import { tipOf } from "./tip.js";
 
 /** @typedef {Record<string, string> & {modes: Record<Mode, string>}} Words */
 
-/** @typedef {{model: string, language: string, words: Words, says: string, stacks: Stack[], themes: Record<string, Palette>}} Header */
+/** @typedef {{model: string, language: string, words: Words, says: string, stacks: Stack[], themes: Record<string, Palette>, said?: Said}} Header */
 
 /** @typedef {<D extends keyof Arrays>(where: Where<D>) => Arrays[D]} Read */
 
@@ -100,26 +99,11 @@ import { tipOf } from "./tip.js";
 const PACE = 1600; // milliseconds for each step
 const MODES = /** @type {const} */ (["reads", "length", "values"]);
 
-/** @type {WeakMap<Element, MapOfModel>} */
-const MOUNTED = new WeakMap();
-
-/** @param {Component<Uint8Array>} component */
-export default function ({ data, parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector("div");
-  const open = () => setTriggerValue("opened", true);
-  const shown = MOUNTED.get(parentElement);
-  if (shown) shown.update(data);
-  else if (root) MOUNTED.set(parentElement, new MapOfModel(root, data, open));
-  return undefined;
-}
-
 export class MapOfModel {
-  /** @param {HTMLElement} root @param {Uint8Array} bytes @param {() => void} open Opens the page of the heads. */
-  constructor(root, bytes, open) {
-    this.open = (/** @type {string} */ kind, /** @type {number} */ layer) => {
-      remember({ model: this.header.model, kind, layer, head: null });
-      open();
-    };
+  /** @param {HTMLElement} root @param {Uint8Array} bytes */
+  constructor(root, bytes) {
+    this.open = (/** @type {string} */ kind, /** @type {number} */ layer) =>
+      openHeads(this.header.model, kind, layer);
     this.root = element("div", { className: "map" });
     root.append(this.root);
     this.body = element("div", {});

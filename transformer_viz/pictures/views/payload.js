@@ -182,6 +182,7 @@
  * @property {boolean} explains Whether the answer has reasons.
  * @property {string} why_not Why they are not told; "": they are.
  * @property {Experiment} [experiment]
+ * @property {{text: string, act: Act}[]} [chips] What is changed in the run, where no view has it.
  */
 
 /**
@@ -237,7 +238,7 @@ const LARGE = 1e9; // taken from masked scores, as in most tutorials
 const EFFECTS = /** @type {const} */ (["effects", "effects_before", "effects_change"]);
 
 /** Vectors that all layers share. @type {VectorName[]} */
-const SHARED = ["token", "position", "bias"];
+const SHARED = ["token", "position", "bias", "memory"];
 
 /** @typedef {{sizes: Partial<Record<VectorName, number>>, vectors: Map<VectorName, Float32Array>}} Vectors Of a layer. */
 
@@ -542,6 +543,7 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
       const { header, array: part } = unpack(bytes);
       const described = /** @type {[VectorName, Where<"float32">][]} */ (Object.entries(header.arrays));
       const vectors = new Map(described.map(([name, where]) => [name, part(where)]));
+      Object.assign(sizes, header.sizes);
       byLayer.set(header.layer, { sizes: header.sizes, vectors });
     },
 

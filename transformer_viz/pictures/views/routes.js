@@ -18,7 +18,7 @@
  * A question to the server (ui/workbench/asked.py).
  *
  * @typedef {Run & {looks: string[], ablates: boolean, language: string, lesson: string, revealed: boolean,
- *   wants?: "why", about?: Record<string, string>, experiment?: Record<string, string>}} Question
+ *   wants?: "why" | "map", about?: Record<string, string>, experiment?: Record<string, string>}} Question
  */
 
 /**

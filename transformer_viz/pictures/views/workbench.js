@@ -4,6 +4,7 @@ import { isProjected, keepRun, remember, runInAddress, start, write } from "./ad
 import { parts as marked, menu } from "./blocks.js";
 import { mount } from "./lens.js";
 import { html, nothing, render } from "./lit.js";
+import { MapOfModel } from "./map.js";
 import { bitsOf, digitsOf } from "./paint.js";
 import { received, unpack } from "./payload.js";
 import { RefusedError, ROUTES } from "./routes.js";
@@ -104,7 +105,10 @@ class Workbench {
     this.top = document.createElement("div");
     this.top.className = "bench";
     this.views = document.createElement("div");
-    root.append(this.top, this.views);
+    this.steps = document.createElement("div");
+    root.append(this.top, this.views, this.steps);
+    /** @type {MapOfModel | null} */
+    this.map = null;
     /** @type {Told | null} */
     this.told = null;
     /** @type {State} */
@@ -144,6 +148,7 @@ class Workbench {
   destroy() {
     this.asking?.abort();
     this.lens?.destroy();
+    this.map?.stop();
     keepRun(null);
     window.removeEventListener("popstate", this.back);
     document.removeEventListener("keydown", this.key);
@@ -275,7 +280,8 @@ class Workbench {
       const experiment = { page, ...(page === "masks" ? { kind: this.kind } : {}), ...this.experiment };
       return { model, text, target, ...plain, ...around, experiment };
     }
-    return { model, text, target, changes, before, filled, looks, ablates, ...around };
+    const question = { model, text, target, changes, before, filled, looks, ablates, ...around };
+    return this.told?.page === "map" ? { ...question, wants: /** @type {const} */ ("map") } : question;
   }
 
   /**
@@ -391,6 +397,13 @@ class Workbench {
 
   /** @param {Uint8Array} bytes */
   picture(bytes) {
+    if (this.told?.page === "map") {
+      if (this.map) this.map.update(bytes);
+      else this.map = new MapOfModel(this.steps, bytes);
+      this.said = this.map.header.said ?? null;
+      this.map.openWanted();
+      return;
+    }
     if (this.lens) this.lens.update(bytes);
     else this.lens = mount(this.views, bytes, this.host());
     this.said = this.lens.said();
@@ -420,7 +433,13 @@ class Workbench {
 
   /** Whether the answer is to be explained: in a lesson only if that is asked for. */
   get explains() {
+    if (this.told?.page === "map") return false;
     return Boolean(this.said?.explains && !this.said.why_not && this.wantsWhy);
+  }
+
+  /** Whether heads are shown, which other ways to show them and the like are about. */
+  get showsHeads() {
+    return this.told?.page === "attention";
   }
 
   get wantsWhy() {
@@ -687,7 +706,9 @@ class Workbench {
   draw() {
     if (!this.told) return;
     render(this.page(), this.top);
-    this.views.hidden = !this.said;
+    const isMap = this.told.page === "map";
+    this.views.hidden = !this.said || isMap;
+    this.steps.hidden = !this.said || !isMap;
     this.views.classList.toggle("waits", this.progress !== null);
   }
 
@@ -837,6 +858,7 @@ class Workbench {
       this.state.why = target.checked;
       this.ask({ isNew: true });
     };
+    if (this.told?.page === "map") return nothing;
     return html`<label class="switch" title=${words["why.help"]}>
       <input type="checkbox" .checked=${this.wantsWhy} @change=${change}> ${words["why.label"]}</label>
       ${this.reasons?.menus ? this.about(this.reasons.menus) : nothing}`;
@@ -872,7 +894,7 @@ class Workbench {
   /** The runs that were shown so far, if there are several: each can be A or B. */
   earlier() {
     const { words } = this;
-    if (LAST.runs.length < 2) return nothing;
+    if (LAST.runs.length < 2 || this.experiment) return nothing;
     const each = LAST.runs.map(
       (run) => html`<div class="run">
       <button title=${words["runs.a"]} @click=${(/** @type {Event} */ event) => {
@@ -902,7 +924,7 @@ class Workbench {
   /** Other ways to show the tokens and the heads. */
   looks() {
     const { said, words } = this;
-    if (!said?.looks.length && !said?.ablations) return nothing;
+    if (!this.showsHeads || (!said?.looks.length && !said?.ablations)) return nothing;
     const on = said.looks.filter(([name]) => this.state.looks.includes(name)).map(([, label]) => label);
     const single = ["mean", "max", "rollout"];
     const toggle = (/** @type {string} */ name) => {
@@ -955,6 +977,7 @@ class Workbench {
 
   /** @param {Said} said */
   reasonsOf(said) {
+    if (this.told?.page === "map") return this.chips(said.chips ?? []);
     if (!said.explains || !this.wantsWhy) return nothing;
     if (said.why_not) return html`<p class="small">${said.why_not}</p>`;
     const target = this.reasons?.b.words.target;
@@ -976,6 +999,13 @@ class Workbench {
     return html`<div class="reasons" aria-live="polite">${line}
       <p class="reason">${this.reasons ? marked(this.reasons.b.said) : (this.reasoning?.said ?? "\u00a0")}</p>
       ${this.reasons?.measured ? html`<p class="small">${marked(this.reasons.measured)}</p>` : nothing}</div>`;
+  }
+
+  /** What is changed in the run, each with the way back. @param {{text: string, act: Act}[]} chips */
+  chips(chips) {
+    return html`<div class="chips">${chips.map(
+      ({ text, act }) => html`<button class="chip" @click=${() => this.act(act)}>${text} ×</button>`,
+    )}</div>`;
   }
 
   /** @param {Said} said */

@@ -30,7 +30,7 @@ def lessons() -> Shelf:
 
 def begin(lesson: Lesson) -> None:
     """Open a lesson: set its page, its model, text and target, and take back all changes and choices."""
-    begin_unchanged(lesson.model)
+    begin_unchanged()
     shown = {LESSON: lesson.name, "model": lesson.model, "sentence": lesson.text, "effects": False}
     st.session_state.update(shown | {"target": lesson.target or "", TO_OPEN: lesson.page})
     if lesson.task:

@@ -85,7 +85,7 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
         "projected": is_projected(),
         "words": {key: _template(key) for key in WORDS},
     }
-    component("workbench", "lens", "pipeline", "workbench")(
+    component("workbench", "lens", "pipeline", "map", "workbench")(
         data=told,
         key=KEY,
         default={"projected": is_projected()},

@@ -37,14 +37,14 @@ from transformer_viz.ui.workbench.reasons import (
 )
 from transformer_viz.ui.workbench.said import plain, problem_of
 from transformer_viz.ui.workbench.seat import Run, Seat
-from transformer_viz.ui.workbench.view import File, Found, file_of, vectors_of_layer, view_bytes
+from transformer_viz.ui.workbench.view import File, Found, file_of, map_bytes, vectors_of_layer, view_bytes
 from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.request import EFFECTS, UNCHANGED
 
 Tell = Callable[[dict[str, Any] | None], None]
 """Sends a line to the browser; None: nothing. It raises `GoneError` once nobody reads any more."""
 
-RUN, WHY = "run", "why"
+RUN, WHY, MAP = "run", "why", "map"
 """What can be asked."""
 
 
@@ -59,7 +59,7 @@ class Question:
     Attributes:
         seat: Of the session.
         asked: The run, and how it is shown.
-        wants: What is wanted of it: `RUN` or `WHY`.
+        wants: What is wanted of it: `RUN`, `WHY` or `MAP`.
         about: Which answer is explained, as the browser names it.
         experiment: page: the one whose experiment is made; what is chosen there; empty: none is.
         is_live: Whether it is asked while someone types: such a run is not the one that other pages show.
@@ -87,7 +87,7 @@ class Question:
                 asked = asked.after(act, find)
             except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
                 raise UnknownError(f"Nothing can do this act ({type(error).__name__}).") from None
-        if wants not in (None, RUN, WHY):
+        if wants not in (None, RUN, WHY, MAP):
             raise UnknownError("Nothing else can be wanted of a run.")
         about, experiment = (_named(given.get(name)) for name in ("about", "experiment"))
         return cls(seat, asked, wants or RUN, about, experiment, given.get("live") is True)
@@ -120,7 +120,7 @@ class Question:
             return header | said_of_error(words, self, error), b""
         except Exception as error:
             return self._without_what_breaks(error, tell)
-        if self.wants == RUN and not self.is_live:
+        if self.wants != WHY and not self.is_live:
             self.seat.shown = _run(asked)  # of an experiment, the text: the rest is of its page alone
         return header, content
 
@@ -162,6 +162,8 @@ class Question:
         made = self.made(progress)
         if self.wants == WHY:
             return self._reasons(made, progress)
+        if self.wants == MAP:
+            return map_bytes(made, partial(usable_models, self.seat.folder))
         lesson = None if made.menu else lesson_view(made.asked, made.found.trace, partial(_asked, progress))
         return view_bytes(made, partial(usable_models, self.seat.folder), lesson)
 

@@ -11,15 +11,17 @@ import numpy as np
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
+from transformer_viz.analysis import output_names
 from transformer_viz.language import Problem, Words
-from transformer_viz.pictures.changes import acts_of
+from transformer_viz.pictures.changes import acts_of, chips_of
 from transformer_viz.pictures.compared import compared_payload, placed_effects
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.pictures.labels import as_shown
 from transformer_viz.pictures.lens import Around, payload_of, vectors_bytes
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import LOOKS, is_possible
-from transformer_viz.pictures.parameters import projected_contexts
+from transformer_viz.pictures.map import map_payload
+from transformer_viz.pictures.parameters import parameters_of, projected_contexts
 from transformer_viz.pictures.pipeline import pipeline_of
 from transformer_viz.pictures.views import page
 from transformer_viz.questions.effects.result import Effects, ablations
@@ -84,6 +86,24 @@ def _view(made, models, lesson):
     model = asked.model.reference
     known = head_roles_of(model), word_preferences(model)
     return payload_of(found.trace, words, asked.looks, found.heads, None, *known, around)
+
+
+def map_bytes(made: Experiment, models: Callable[[], list[store.ModelSummary]]) -> bytes:
+    """Return the steps of a run with its tensors, and what is said beside them.
+
+    Args:
+        made: What is shown; of two runs the second.
+        models: Returns the usable models that the visitor sees.
+
+    Raises:
+        ModelError: If the model can no longer be read.
+    """
+    words, asked, trace = Words(made.asked.language), made.asked, made.found.trace
+    config, comparison = config_of(asked.model), made.found.comparison(asked)
+    said = said_of(words, made, comparison, models)
+    said["chips"] = chips_of(words, config, asked.request, asked.before, trace)
+    computed = dataclasses.replace(config, residual=config.residual and asked.request.changes.residual)
+    return map_payload(trace, computed, parameters_of(asked.model.reference, output_names), words, said)
 
 
 def said_of(

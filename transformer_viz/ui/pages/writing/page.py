@@ -11,12 +11,13 @@ from transformer_viz.ui.pages.writing.views import OPENED, VIEWS, Shown
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.explained import show_explained
-from transformer_viz.ui.shell.language import escaped, t
+from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.pipeline import show_pipeline
-from transformer_viz.ui.shell.reading import show_reading
 from transformer_viz.ui.shell.sentence import ask_texts
-from transformer_viz.ui.shell.shelf import offer_models
+from transformer_viz.ui.shell.shelf import home, offer_models, select_model, usable_models
 from transformer_viz.ui.shell.title_row import show_title_row
+from transformer_viz.ui.workbench.said import notes_of
+from transformer_viz.values.trace import Trace
 
 
 def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
@@ -43,10 +44,19 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
     trace = answer(request_of(model.reference, asked.text, room, steps))
     if trace is None:
         return
-    show_reading(trace, model)
+    show_notes(model, trace)
     VIEWS[view](Shown(model, asked.text, room, steps, trace))
     terms = ("temperature", "top_k", "top_p")
     show_explained("writing", r"p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}", terms)
+
+
+def show_notes(model: store.ModelSummary, trace: Trace) -> None:
+    """Show what is to be known of a text that was read: where it was cut, and what the model does not know."""
+    for number, note in enumerate(notes_of(words(), model, trace, usable_models(home().folder))):
+        if "open" in note:
+            st.button(note["press"], key=f"open-{number}", on_click=select_model, args=(note["open"],))
+        else:
+            st.caption(escaped(note["said"]))
 
 
 def offer_writers(model: store.ModelSummary) -> None:
