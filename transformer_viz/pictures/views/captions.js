@@ -144,7 +144,11 @@ function valueText(selection, words, query, key, within) {
   const { attention, state } = selection;
   const shown = selection.value(within);
   const number = attention.field(state.layer, state.head, shown).data[query * attention.keys + key];
-  return Number.isNaN(number) ? words.masked : `${words.values[shown]} ${number.toPrecision(4)}`;
+  if (Number.isNaN(number)) return words.masked;
+  const sum = ["weights", "added", "multiplied"].includes(shown)
+    ? `, ${words.row_sum} ${sumsOf(attention, state.layer, state.head, shown)[query].toFixed(2)}`
+    : "";
+  return `${words.values[shown]} ${number.toPrecision(4)}${sum}`;
 }
 
 /**

@@ -59,7 +59,7 @@ export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = s
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
-    sums: isWay || state.view === "masking" ? sumsBeside(attention, state, value, words, heads) : null,
+    sums: isWay ? sumsBeside(attention, state, value, words, heads) : null,
     written: isWeight || value === "change",
     numbers: isEffect,
     hatched: hatchedOf(attention, state, value),
@@ -69,7 +69,7 @@ export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = s
 }
 
 /**
- * Return the sums of the rows of weights, beside them; null beside other values.
+ * Return the sums of the rows of weights.
  *
  * @param {Attention} attention
  * @param {{layer: number, head: number}} place
@@ -78,7 +78,6 @@ export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = s
  * @param {Look["heads"]} colours
  */
 function sumsBeside(attention, { layer, head }, value, words, colours) {
-  if (!["weights", "added", "multiplied"].includes(value)) return null;
   const values = sumsOf(attention, layer, head, value);
   const isWhole = (/** @type {number} */ sum) => Math.abs(sum - 1) < NEARLY;
   return { title: words.row_sum, values, colours: values.map((sum) => colours[isWhole(sum) ? 0 : 1]) };

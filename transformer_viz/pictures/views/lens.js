@@ -57,7 +57,7 @@ import { tipOf } from "./tip.js";
 /** @type {Drawn[]} */
 const VIEWS = ["grid", "before", "matrix", "change", ...MASKS.masking, ...MASKS.ways, "lines", "steps"];
 
-const LEAST_BESIDE = 230; // pixels of a matrix beside three others
+const NARROW = 928; // pixels from which on four matrices stand side by side, as in lens.css
 
 /** @type {MaskMatrix[]} */
 const OF_MASKS = [...MASKS.masking, ...MASKS.ways];
@@ -248,7 +248,7 @@ class Lens {
   update(bytes) {
     if (bytes === this.bytes) return;
     const { model, lesson } = this.payload;
-    const { kind, layer, head, pinned } = this.selection.state;
+    const { kind, layer, head, pinned, view } = this.selection.state;
     this.bytes = bytes;
     this.payload = parse(bytes);
     this.lookOf = looks(this.payload.themes);
@@ -257,7 +257,11 @@ class Lens {
     if (!this.isChosen) this.openStrongest();
     if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
     else if (model !== this.payload.model) this.open({});
-    else if (!this.selection.isAt({ kind, layer, head }) || this.selection.state.pinned !== pinned)
+    else if (
+      !this.selection.isAt({ kind, layer, head }) ||
+      this.selection.state.pinned !== pinned ||
+      this.selection.state.view !== view
+    )
       this.remember();
     this.ask();
     this.show();
@@ -358,7 +362,7 @@ class Lens {
     this.title(this.count); // a view has it above it
     this.stage.measure();
     const above = (surface.canvas.parentElement?.offsetTop ?? 0) - panel.offsetTop;
-    const rows = view === "masking" && this.panels.clientWidth < 4 * LEAST_BESIDE ? 2 : 1;
+    const rows = view === "masking" && this.panels.clientWidth < NARROW ? 2 : 1;
     this.tall = this.stage.height / rows - above;
     const width = this.heads.element.clientWidth;
     this.column.style.setProperty("--stage", `${this.stage.height}px`);

@@ -374,7 +374,8 @@ class Workbench {
    * @param {Answer} answer
    * @param {{live?: string}} how
    */
-  take(question, { header, bytes }, { live }) {
+  take(question, answer, { live }) {
+    const { header, bytes } = answer;
     this.progress = null;
     if (header.busy) return this.liveLater();
     this.header = header;
@@ -387,6 +388,7 @@ class Workbench {
     if (header.left_out) keepRun(this.parts());
     if (bytes.length) this.picture(bytes);
     else this.said = null;
+    if (this.said?.experiment) ROUTES.keep(this.question(), answer); // what was chosen by itself is the same question
     LAST.state = this.state;
     if (live === undefined && bytes.length) this.note();
     this.draw();
@@ -409,7 +411,9 @@ class Workbench {
     this.said = this.lens.said();
     const { experiment } = this.said ?? {};
     if (!experiment || !this.told) return;
-    this.state.experiments[this.told.page] = experiment.kept;
+    const kept = Object.entries(experiment.kept).filter(([, value]) => value);
+    this.state.experiments[this.told.page] = Object.fromEntries(kept);
+    this.kind = experiment.of ?? this.kind;
     keepRun(this.parts());
   }
 
@@ -716,9 +720,9 @@ class Workbench {
     const { said, header, words } = this;
     const isCompared = Boolean(said?.before);
     return html`
-      ${isCompared && said?.before ? this.sideA(said.before) : nothing}
+      ${isCompared && said?.before && !said.experiment ? this.sideA(said.before) : nothing}
       <div class="line ${isCompared ? "compared" : ""}">
-        ${isCompared ? html`<b class="side">B</b>` : nothing}
+        ${isCompared && !said?.experiment ? html`<b class="side">B</b>` : nothing}
         <div class="asked ${this.typed === null ? "" : "typing"}">${this.sentence()}</div>
         ${this.said ? html`<div class="answer">${this.answer()}</div>` : nothing}
       </div>
@@ -831,6 +835,10 @@ class Workbench {
 
   answer() {
     const said = /** @type {Said} */ (this.said);
+    if (said.experiment && said.before) {
+      const [one, other] = [said.before.answer, said.answer].map((each) => items(each, () => {}));
+      return html`<b class="side">A</b>${one}<b class="side">B</b>${other}${this.whySwitch()}`;
+    }
     return [...items(said.answer, (item) => this.press(item)), this.whySwitch()];
   }
 
@@ -997,7 +1005,7 @@ class Workbench {
         )}</div>`
       : nothing;
     return html`<div class="reasons" aria-live="polite">${line}
-      <p class="reason">${this.reasons ? marked(this.reasons.b.said) : (this.reasoning?.said ?? "\u00a0")}</p>
+      <p class=${this.reasons ? "reason" : "small"}>${this.reasons ? marked(this.reasons.b.said) : (this.reasoning?.said ?? "\u00a0")}</p>
       ${this.reasons?.measured ? html`<p class="small">${marked(this.reasons.measured)}</p>` : nothing}</div>`;
   }
 

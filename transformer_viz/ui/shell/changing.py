@@ -1,4 +1,4 @@
-"""The changes of the run that pages and workbench share, and the run that it is compared with, in the session."""
+"""The changes of the run that is shown, and the run that it is compared with, in the session."""
 
 import json
 

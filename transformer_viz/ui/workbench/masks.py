@@ -247,7 +247,7 @@ def _titles(words, chosen, other):
         "added": "softmax(s − 10⁹ (1 − M))",
         "multiplied": "softmax(s) ⊙ M",
     }
-    titles = {name: f"{words(f'masks.panel_{name}')}   {formula}" for name, formula in formulas.items()}
+    titles = {name: f"{words(f'masks.panel_{name}')}: {formula}" for name, formula in formulas.items()}
     sides = {"before": other, "matrix": chosen}
     return titles | {
         name: words("masks.panel_with", mask=words(f"masks.name_{side.name}")) for name, side in sides.items()

@@ -51,7 +51,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
 
 
 def show_notes(model: store.ModelSummary, trace: Trace) -> None:
-    """Show what is to be known of a text that was read: where it was cut, and what the model does not know."""
+    """Show what is to be known of a text that was read: where it was cut, and unknown words."""
     for number, note in enumerate(notes_of(words(), model, trace, usable_models(home().folder))):
         if "open" in note:
             st.button(note["press"], key=f"open-{number}", on_click=select_model, args=(note["open"],))
