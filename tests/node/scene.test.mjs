@@ -69,6 +69,13 @@ for (const value of ["weights", "scores", "masked", "norms"]) {
   });
 }
 
+test("gaps are called masked where there are some: scores are there for every pair", () => {
+  const masked = ["weights", "scores", "masked", "norms"].map((value) => headOf({ value, head: 0 }).masked);
+  assert.deepEqual(masked, ["masked", undefined, "masked", "masked"]);
+  const even = new Selection(parse(payload("even")).attentions, {});
+  assert.equal(sceneOf(even, words, { ramps: RAMPS }, 600).masked, undefined);
+});
+
 test("labels with quotes, commas and formulas are read back as they were", () => {
   const labels = ['b"', "c,d", "=1+1", "é", "好", "<b>"];
   const scene = { rows: labels, columns: labels, values: new Float32Array(36).fill(0.5) };

@@ -149,7 +149,8 @@ def save(
     several = [attention.name] if len(opened.attentions) > 1 else []
     title = " · ".join(part for part in (opened.model, *several, _title(opened)) if part)
     tokens = tuple([_drawable(label) for label in side] for side in attention.tokens)
-    texts = [*itertools.chain(*tokens), title, attention.title, labels["key"], *labels["values"].values()]
+    texts = [*itertools.chain(*tokens), title, attention.title, labels["key"], labels["masked"]]
+    texts += labels["values"].values()
     named = fonts_of([*texts, labels["side_change"]], style.font)
     options: dict[Any, Any] = {
         "font.family": named,
@@ -189,7 +190,7 @@ def _panels(opened, layer, head):
     before = numbers_of(attention.before, layer, head)
     both = np.stack([before, after])
     limit = _limit(both, attention, layer)
-    is_gap = np.isnan(both).all(axis=0) | _alone(attention)[:, None]
+    is_gap = np.isnan(both).all(axis=0) | _alone(attention)[0][:, None]
     change = np.where(is_gap, np.nan, np.nan_to_num(after) - np.nan_to_num(before))
     most = max(float(np.nanmax(np.abs(change), initial=0)), LEAST_CHANGE)
     points = f"{100 * most:.0f}" if most >= 0.1 else f"{100 * most:.2g}"
@@ -201,10 +202,15 @@ def _panels(opened, layer, head):
     ]
 
 
-def _alone(attention: AttentionPayload) -> np.ndarray:
-    """Return which rows have no counterpart in the other text: bool (query,)."""
-    rows = attention.places[0] if attention.places else np.zeros((len(attention.tokens[0]), 2))
-    return np.any(rows < 0, axis=1)
+def _alone(attention: AttentionPayload) -> list[np.ndarray]:
+    """Return which rows and columns have no counterpart in the other text: bool (query,) and (key,)."""
+    places = attention.places or [np.zeros((len(tokens), 2)) for tokens in attention.tokens]
+    return [np.any(side < 0, axis=1) for side in places]
+
+
+def _has_masked(panel, attention):
+    rows, columns = _alone(attention)
+    return bool(np.isnan(panel.values[np.ix_(~rows, ~columns)]).any())
 
 
 def _panel(values, attention, layer, labels):
@@ -279,7 +285,8 @@ def _matrices(opened, tokens, sheet):
         for above, text in enumerate(reversed(titles[number]), 1):
             high = top - grid.names - 3 - above * line
             sheet.write(figure, left, high, text, size, va="bottom", color=TEXT["light"])
-        _draw_scale(sheet, figure, (left, top + down + GAP_OF_SCALE, grid.room), panel, size)
+        masked = opened.labels["masked"] if _has_masked(panel, opened.attention) else ""
+        _draw_scale(sheet, figure, (left, top + down + GAP_OF_SCALE, grid.room), panel, size, masked)
     turned = {"rotation": 90, "va": "center"}
     sheet.write(figure, sheet.margin, top + down / 2, opened.attention.title, size, **turned)
     return figure
@@ -355,7 +362,10 @@ def _ink_on(colour):
     return "black" if luminance > EVEN_LUMINANCE else "white"
 
 
-def _draw_scale(sheet, figure, place, panel, size):
+def _draw_scale(sheet, figure, place, panel, size, masked):
+    """Draw the colours below a matrix with their numbers; if some cells are masked, beside the first one the
+    colour of these.
+    """
     left, top, room = place
     axes = sheet.axes(figure, left, top, room, BAR)
     axes.imshow(np.linspace(0, 1, 256)[None], aspect="auto", cmap=panel.colours, extent=(0, 1, 0, 1))
@@ -365,6 +375,12 @@ def _draw_scale(sheet, figure, place, panel, size):
     for middle in between:
         if room / 2 > _widest([first, last], size, room) + _width(middle, size):
             sheet.write(figure, left + room / 2, top + BAR + 2, middle, size, ha="center", va="top")
+    beside = _width(first, size) + size
+    end = room / 2 - _width(between[0], size) / 2 if between else room - _width(last, size)
+    if masked and beside + 1.3 * size + _width(masked, size) < end - size / 2:
+        box = sheet.axes(figure, left + beside, top + BAR + 3, size, size)
+        box.set_facecolor(GAP["light"])
+        sheet.write(figure, left + beside + 1.3 * size, top + BAR + 2, masked, size, ha="left", va="top")
 
 
 def _thumbnails(opened, _, sheet):
@@ -400,16 +416,18 @@ def _thumbnails(opened, _, sheet):
 
 
 def _pooled(values):
-    """Return at most `FINEST` rows and columns: the strongest number of those that each stands for."""
-    strongest = np.nan_to_num(values)
+    """Return at most `FINEST` rows and columns: the strongest number of those that each stands for; NaN if
+    all are.
+    """
+    strongest = values
     for axis in (0, 1):
         count = strongest.shape[axis]
         if count > FINEST:
             begins = np.arange(FINEST) * count // FINEST
-            high = np.maximum.reduceat(strongest, begins, axis=axis)
-            low = np.minimum.reduceat(strongest, begins, axis=axis)
+            high = np.fmax.reduceat(strongest, begins, axis=axis)
+            low = np.fmin.reduceat(strongest, begins, axis=axis)
             strongest = np.where(-low > high, low, high)
-    return np.where(np.isnan(values), np.nan, strongest) if strongest.shape == values.shape else strongest
+    return strongest
 
 
 def _lines(opened, tokens, sheet):

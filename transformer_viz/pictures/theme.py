@@ -42,8 +42,8 @@ SIDES = {
 }
 """Colours of the training and the validation set."""
 
-GAP = {"light": "#e3e6ec", "dark": "#3a4150"}
-"""Colour of masked cells; in none of the scales."""
+GAP = {"light": "#c4bfba", "dark": "#57524d"}
+"""Colour of masked cells: a warm grey, far from all of the sequential scale, also for the colour-blind."""
 
 
 def largest(values: ArrayLike) -> float:

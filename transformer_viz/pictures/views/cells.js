@@ -1,6 +1,6 @@
 // The cells of a matrix and its colour scale.
 
-import { css, entry, inkOn } from "./colour.js";
+import { channelsOf, css, entry, inkOn, packed } from "./colour.js";
 import { contextOf } from "./pen.js";
 import { middleOf } from "./place.js";
 import { valueAt } from "./scene.js";
@@ -31,9 +31,9 @@ const LEAST_EFFECT = 0.25; // as a share of the largest one: smaller ones are no
  * @param {Drawing} drawing
  */
 export function drawCells(pen, drawing) {
-  const { scene, at, part } = drawing;
-  if (scene.back) {
-    pen.fillStyle = scene.back;
+  const { scene, at, part, theme } = drawing;
+  if (scene.lines) {
+    pen.fillStyle = theme.line;
     pen.fillRect(at.left, at.top, at.across, at.down);
   }
   const [first, last] = [Math.floor(part.row), Math.min(scene.rows.length, Math.ceil(part.row + part.rows))];
@@ -59,20 +59,22 @@ function drawEach(pen, { scene, at, part, theme, scale }, { first, last, begin, 
     from + Math.round(Math.max(0, Math.min(most, index * size)) * scale) / scale;
   for (let row = first; row < last; row++) {
     const top = edge(at.top, down, row - part.row, at.down);
-    const bottom = edge(at.top, down, row + 1 - part.row, at.down) - gap;
+    const bottom = edge(at.top, down, row + 1 - part.row, at.down);
     for (let column = begin; column < end; column++) {
       const value = valueAt(scene, row, column);
       const isHatched = scene.hatched?.(row, column) ?? false;
-      if (Number.isNaN(value) && !isHatched) continue;
+      const isFlat = Number.isNaN(value) && !isHatched; // no lines separate masked cells
+      if (isFlat && !scene.back) continue;
       const left = edge(at.left, across, column - part.column, at.across);
-      const right = edge(at.left, across, column + 1 - part.column, at.across) - gap;
-      if (right <= left || bottom <= top) continue;
+      const right = edge(at.left, across, column + 1 - part.column, at.across) - (isFlat ? 0 : gap);
+      const end = isFlat ? bottom : bottom - gap;
+      if (right <= left || end <= top) continue;
       if (isHatched) {
-        hatch(pen, theme, left, top, right, bottom);
+        hatch(pen, theme, left, top, right, end);
         continue;
       }
-      pen.fillStyle = css(ramp[entry(value, limit, signed)]);
-      pen.fillRect(left, top, right - left, bottom - top);
+      pen.fillStyle = isFlat && scene.back ? scene.back : css(ramp[entry(value, limit, signed)]);
+      pen.fillRect(left, top, right - left, end - top);
     }
   }
 }
@@ -110,12 +112,13 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
   const image = new OffscreenCanvas(end - begin, last - first);
   const pixels = new ImageData(end - begin, last - first);
   const colours = new Uint32Array(pixels.data.buffer);
+  const back = scene.back ? packed(channelsOf(scene.back)) : 0;
   let pixel = 0;
   for (let row = first; row < last; row++) {
     for (let column = begin; column < end; column++, pixel++) {
       const value = valueAt(scene, row, column);
       if (scene.hatched?.(row, column)) colours[pixel] = EVEN_GREY;
-      else if (!Number.isNaN(value)) colours[pixel] = ramp[entry(value, limit, signed)];
+      else colours[pixel] = Number.isNaN(value) ? back : ramp[entry(value, limit, signed)];
     }
   }
   contextOf(image).putImageData(pixels, 0, 0);
@@ -209,9 +212,10 @@ export function drawScale(pen, { scene, at, theme, scale }) {
     pen.fillText(tick, at.left + share * at.across, top + 17);
   });
   if (!scene.masked || !scene.back) return;
-  const beside = at.left + pen.measureText(ticks[0]).width + 14;
-  const end = at.left + at.across - pen.measureText(ticks[ticks.length - 1]).width - 8;
-  if (beside + 14 + pen.measureText(scene.masked).width > end) return;
+  const wide = ticks.map((tick) => pen.measureText(tick).width);
+  const beside = at.left + wide[0] + 14;
+  const next = ticks.length > 2 ? (at.across - wide[1]) / 2 : at.across - wide[1];
+  if (beside + 14 + pen.measureText(scene.masked).width > at.left + next - 8) return;
   pen.textAlign = "left";
   pen.fillText(scene.masked, beside + 14, top + 17);
   pen.fillStyle = scene.back;

@@ -67,8 +67,8 @@ export function grid(host) {
     height: (width) => arranged(width).height,
     draw(pen, width) {
       layout = arranged(width);
-      const { theme, ramps } = host.look();
-      const pictures = thumbnails(selection.attention, ramps);
+      const { theme } = host.look();
+      const pictures = thumbnails(selection.attention, host.look());
       pen.textBaseline = "middle";
       pen.imageSmoothingEnabled = false;
       for (const placed of layout.placed) {
@@ -81,7 +81,7 @@ export function grid(host) {
     point(x, y) {
       const number = at([x, y]);
       if (number === undefined) return host.hover(null, [x, y]);
-      const thumbnail = thumbnails(selection.attention, host.look().ramps)[number];
+      const thumbnail = thumbnails(selection.attention, host.look())[number];
       return host.hover({ ...placeOf(selection.attention, number), number, thumbnail }, [x, y]);
     },
     leave: () => host.hover(null, [0, 0]),

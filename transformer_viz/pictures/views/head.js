@@ -39,6 +39,11 @@ export function sceneOf(selection, words, { ramps, gap }, tall, value = selectio
   const ends = isEffect ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
   const ticks = value === "change" ? pointsOf(limit, words) : ends;
   const diverging = isEffect ? ramps.effects : ramps.diverging;
+  const hatched = hatchedOf(attention, state, value);
+  const isMasked = data.some(
+    (number, cell) =>
+      Number.isNaN(number) && !hatched?.(Math.floor(cell / attention.keys), cell % attention.keys),
+  );
   return {
     key: `${attention.kind}/${attention.queries}/${attention.keys}`,
     rows: attention.queryTokens,
@@ -49,14 +54,14 @@ export function sceneOf(selection, words, { ramps, gap }, tall, value = selectio
     columnTitle: words.key,
     values: data,
     scale: { ramp: signed ? diverging : ramps.sequential, limit, signed, ticks },
-    back: attention.hasMasked(state.layer, state.head) || attention.areNumbers ? gap : undefined,
-    masked: !signed && attention.hasMasked(state.layer, state.head) ? words.masked : undefined,
+    back: gap,
+    masked: isMasked ? words.masked : undefined,
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
     written: isWeight || value === "change",
     numbers: isEffect,
-    hatched: hatchedOf(attention, state, value),
+    hatched,
     covered: coveredOf(attention, state, words),
     projected: state.projected || attention.isCompared,
   };

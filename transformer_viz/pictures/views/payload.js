@@ -286,9 +286,10 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
   );
   const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
   const countsOf = (/** @type {number} */ number) => counts.slice(number * queries, (number + 1) * queries);
-  const hasMasked = (/** @type {number} */ layer, /** @type {number} */ head) =>
-    countsOf(maskOf(layer, head)).some((count) => count < keys);
   const widest = Array.from({ length: masks }, (_, number) => Math.max(...countsOf(number)));
+  const ofHeads = Array.from({ length: masks }, (_, number) =>
+    mask.subarray(number * cells, (number + 1) * cells),
+  );
 
   const isAlone = Array.from(
     { length: queries },
@@ -361,8 +362,13 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
     /** Whether a query may attend to a key. */
     allowed,
 
-    /** Whether a head may not attend to some key. */
-    hasMasked,
+    /**
+     * Return the mask of a head: (query * key), 1 where it may attend; the same object for all heads that share it.
+     *
+     * @param {number} layer
+     * @param {number} head
+     */
+    mask: (layer, head) => ofHeads[maskOf(layer, head)],
 
     /**
      * Return the number of keys that the query with the most of them may attend to.
