@@ -261,7 +261,7 @@ for (const value of VALUES) {
     ); // the rest is the scale
     if (value === "change") return;
     const shares = [...scene.values].filter((share, cell) => {
-      return share >= 0.045 && !scene.hatched(Math.floor(cell / places.length), cell % places.length);
+      return share >= 0.005 && !scene.hatched(Math.floor(cell / places.length), cell % places.length);
     });
     const percents = shares.map((share) => String(Math.round(100 * share)));
     assert.notDeepEqual(

@@ -1013,13 +1013,26 @@ def shares_in(svg):
 def test_the_share_of_a_roomy_cell_stands_in_it(show, masked):
     page = show(masked, start={"view": "matrix", "layer": 1})
     weights = numbers(masked, 1, 0, "weights")
-    said, least = shares_in(drawing(page)), 0.045
+    said, least = shares_in(drawing(page)), 0.005
     assert len(said) == (weights >= least).sum() > 10
     for cell, (x, y) in middles(page, ~np.isnan(weights)).items():
         near = [share for (left, top), share in said.items() if abs(left - x) < 2 and abs(top - y) < 3]
         assert near == ([np.floor(100 * weights[cell] + 0.5)] if weights[cell] >= least else [])
-    pick(page, "Values", "norms")
-    assert shares_in(drawing(page)) == {}
+
+
+@pytest.mark.parametrize("value", ["scores", "masked", "norms"])
+def test_what_is_no_weight_stands_in_its_cell_as_a_number(show, masked, value):
+    page = show(masked, start={"view": "matrix", "layer": 1, "value": value})
+    field = numbers(masked, 1, 0, value)
+    svg = drawing(page)
+    texts = {(float(each.get("x")), float(each.get("y"))): each.text for each in svg.iter(f"{SVG}text")}
+    for cell, (x, y) in middles(page, ~np.isnan(field)).items():
+        near = [text for (left, top), text in texts.items() if abs(left - x) < 2 and abs(top - y) < 3]
+        size = abs(field[cell])
+        assert len(near) == (size >= 0.005)
+        digits = 0.5 if size >= 9.95 else 0.05 if size >= 0.995 else 0.005
+        for text in near:
+            assert float(text.replace("−", "-")) == pytest.approx(field[cell], abs=1.01 * digits)
 
 
 def test_cells_without_room_have_no_share_in_them(show):

@@ -5,6 +5,7 @@ Only this module and `fonts` need Matplotlib, the extra `figures`. Lengths are i
 
 import itertools
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -60,11 +61,11 @@ LEAST_CHANGE = 1e-4
 SEPARATE = 7.0
 """Size of a cell from which lines separate them."""
 
-ROOMY = 2.1
-"""Size of a cell, in that of letters, into which its number fits."""
+WIDEST_NUMBER = 0.9
+"""Most width of a number, as a share of its cell."""
 
-LEAST_SHARE, LEAST_POINT = 0.045, 0.005
-"""Smallest weight, and smallest difference of two, that is written in its cell."""
+LEAST = 0.005
+"""Smallest number that is written in its cell; a smaller one would be written as 0."""
 
 BAR = 4.0
 """Height of a colour scale."""
@@ -116,7 +117,7 @@ class _Panel(NamedTuple):
     low: float
     high: float
     ticks: tuple[str, ...]
-    least: float | None = None
+    are_shares: bool = True
 
 
 def save(
@@ -198,7 +199,7 @@ def _panels(opened, layer, head):
     return [
         _weights_panel(before, "A", limit, labels),
         _weights_panel(after, "B", limit, labels),
-        _Panel(change, labels["side_change"], _colours(DIVERGING), -most, most, ticks, LEAST_POINT),
+        _Panel(change, labels["side_change"], _colours(DIVERGING), -most, most, ticks),
     ]
 
 
@@ -227,12 +228,13 @@ def _panel(values, attention, layer, labels):
         -limit if is_signed else 0.0,
         limit,
         (low, f"{limit:.3g} {name}"),
+        are_shares=False,
     )
 
 
 def _weights_panel(values, title, limit, labels):
     ticks = ("0", f"{limit:.3g} {labels['values']['weights']}")
-    return _Panel(values, title, _colours(SEQUENTIAL), 0.0, limit, ticks, LEAST_SHARE)
+    return _Panel(values, title, _colours(SEQUENTIAL), 0.0, limit, ticks)
 
 
 def _limit(values, attention, layer):
@@ -345,15 +347,25 @@ def _draw_cells(axes, panel, grid):
         rasterized=rows * columns > DRAWN_SINGLY,
     )
     axes.set(xlim=(0, columns), ylim=(rows, 0))
-    if panel.least is None or min(grid.across, grid.down) < ROOMY * grid.size:
+    places = np.argwhere(np.abs(np.nan_to_num(panel.values)) >= LEAST)
+    texts = [_cell_text(panel.values[*place], panel) for place in places]
+    if grid.down < LINE * grid.size or _widest(texts, grid.size, np.inf) > WIDEST_NUMBER * grid.across:
         return
-    is_change = panel.low < 0
-    for row, column in np.argwhere(np.abs(np.nan_to_num(panel.values)) >= panel.least):
+    for (row, column), text in zip(places, texts, strict=True):
         value = panel.values[row, column]
-        text = f"{100 * value:+.0f}" if is_change else f"{100 * value:.0f}"
         ink = _ink_on(panel.colours((value - panel.low) / (panel.high - panel.low)))
         where = column + 0.5, row + 0.5
-        axes.text(*where, text.replace("-", "−"), fontsize=grid.size, ha="center", va="center", color=ink)
+        axes.text(*where, text, fontsize=grid.size, ha="center", va="center", color=ink)
+
+
+def _cell_text(value, panel):
+    """Return a share in percent, a difference of two with its sign, and a number as cells.js writes it."""
+    if panel.are_shares:
+        text = f"{100 * value:+.0f}" if panel.low < 0 else f"{100 * value:.0f}"
+    else:
+        digits = 2 if abs(value) < 0.995 else 1 if abs(value) < 9.95 else 0
+        text = re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
+    return text.replace("-", "−")
 
 
 def _ink_on(colour):

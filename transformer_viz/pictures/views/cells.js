@@ -7,7 +7,9 @@ import { valueAt } from "./scene.js";
 
 /** @import {Drawing} from "./matrix.js" */
 /** @import {Pen} from "./pen.js" */
+/** @import {Scene} from "./scene.js" */
 /** @import {Theme} from "./theme.js" */
+/** @import {Part} from "./zoom.js" */
 
 /** @typedef {{first: number, last: number, begin: number, end: number}} Range Rows and columns at least partly in view. */
 
@@ -16,13 +18,11 @@ const HATCH = 7; // pixels from one line to the next
 const SEPARATE = 9; // pixels from which lines separate the cells of any scene
 const VECTORS = 4000; // cells in view up to which each is a rectangle of its own
 const STEPS = 128; // of the scale
-const ROOMY = { usual: 26, projected: 16 }; // pixels of a cell that its share fits into
-const LETTERS = { usual: 0.28, projected: 0.44 }; // height of its digits, as a share of the cell
-const LARGEST = 18; // pixels of its digits
-const LEAST_SHARE = 0.045; // smaller ones are not written
-const LEAST_POINT = 0.005; // of a difference, the same
+const LETTERS = { usual: 0.28, projected: 0.44 }; // height of the digits in a cell, as a share of the cell
+const [LEAST_LETTERS, USUAL_LETTERS, LARGEST] = [8, 10, 18]; // pixels of the digits: least, even in small cells if they fit, most
+const [HIGHEST, WIDEST] = [0.66, 0.86]; // most height of the digits, and most width of a number, as shares of the cell
+const LEAST = 0.005; // smaller ones would be written as 0
 const BOLD = 0.3; // from this share on
-const LEAST_EFFECT = 0.25; // as a share of the largest one: smaller ones are not written
 
 /**
  * Draw the cells in view.
@@ -138,56 +138,61 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
 }
 
 /**
- * Write shares into their cells as percentages, differences and effects with their sign, if there is room.
+ * Write the numbers of a matrix into its cells, if the longest of them has room: shares as percentages, differences and
+ * effects with their sign.
  *
  * @param {Pen} pen
  * @param {Drawing} drawing
  */
-export function drawShares(pen, { scene, at, part, theme }) {
-  const least = scene.numbers
-    ? LEAST_EFFECT * scene.scale.limit
-    : scene.scale.signed
-      ? LEAST_POINT
-      : LEAST_SHARE;
+export function drawNumbers(pen, { scene, at, part, theme }) {
   const { ramp, limit, signed } = scene.scale;
   const [across, down] = [at.across / part.columns, at.down / part.rows];
-  const size = scene.projected ? "projected" : "usual";
-  if (Math.min(across, down) < ROOMY[size]) return;
+  if (Math.min(down, across) < LEAST_LETTERS) return;
+  const texts = [...numbersIn(scene, part)];
+  const longest = texts.reduce((best, { text }) => (text.length > best.length ? text : best), "");
+  pen.font = `600 10px ${theme.font}`;
+  const fitting = Math.min(HIGHEST * down, (WIDEST * across * 10) / pen.measureText(longest).width);
+  const wanted = LETTERS[scene.projected ? "projected" : "usual"] * Math.min(across, down);
+  const pixels = Math.min(fitting, LARGEST, Math.max(wanted, USUAL_LETTERS));
+  if (pixels < LEAST_LETTERS) return;
   pen.textAlign = "center";
-  const pixels = Math.min(LARGEST, LETTERS[size] * Math.min(across, down));
-  for (
-    let row = Math.ceil(part.row - 0.5);
-    row < Math.min(scene.rows.length, part.row + part.rows - 0.5);
-    row++
-  ) {
-    for (
-      let column = Math.ceil(part.column - 0.5);
-      column < Math.min(scene.columns.length, part.column + part.columns - 0.5);
-      column++
-    ) {
+  for (const { row, column, value, text } of texts) {
+    pen.font = `${!scene.numbers && Math.abs(value) >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
+    pen.fillStyle = scene.hatched?.(row, column) ? theme.text : inkOn(ramp[entry(value, limit, signed)]);
+    const [x, y] = middleOf(at, part, { row, column });
+    pen.fillText(text, x, y + 1);
+  }
+}
+
+/**
+ * Visit the numbers of the cells whose middle is in view, but for those that would be written as 0.
+ *
+ * @param {Scene} scene
+ * @param {Part} part
+ */
+function* numbersIn(scene, part) {
+  const [firstRow, firstColumn] = [Math.ceil(part.row - 0.5), Math.ceil(part.column - 0.5)];
+  const lastRow = Math.min(scene.rows.length, part.row + part.rows - 0.5);
+  const lastColumn = Math.min(scene.columns.length, part.column + part.columns - 0.5);
+  for (let row = firstRow; row < lastRow; row++) {
+    for (let column = firstColumn; column < lastColumn; column++) {
       const value = valueAt(scene, row, column);
-      if (!(Math.abs(value) >= least)) continue;
-      pen.font = `${Math.abs(value) >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
-      const [isHatched, written] = [
-        scene.hatched?.(row, column),
-        scene.numbers ? numberText(value) : percentText(value),
-      ];
-      pen.fillStyle = isHatched ? theme.text : inkOn(ramp[entry(value, limit, signed)]);
-      const [x, y] = middleOf(at, part, { row, column });
-      pen.fillText(signed && value > 0 && !isHatched ? `+${written}` : written, x, y + 1);
+      if (!(Math.abs(value) >= LEAST)) continue;
+      const written = scene.numbers ? numberText(value) : String(Math.round(100 * value)).replace("-", "−");
+      const isPlus = scene.plus && value > 0 && !scene.hatched?.(row, column);
+      yield { row, column, value, text: isPlus ? `+${written}` : written };
     }
   }
 }
 
-/** Return a share as a percentage. @param {number} share */
-const percentText = (share) => String(Math.round(100 * share)).replace("-", "−");
-
-/** Return a number with two digits after the point, from 1 on with one. @param {number} number */
-const numberText = (number) =>
-  number
-    .toFixed(Math.abs(number) < 0.995 ? 2 : 1)
+/** Return a number with two digits after the point, from 1 on with one, from 10 on with none. @param {number} number */
+const numberText = (number) => {
+  const size = Math.abs(number);
+  return number
+    .toFixed(size < 0.995 ? 2 : size < 9.95 ? 1 : 0)
     .replace(/^(-?)0\./, "$1.")
     .replace("-", "−");
+};
 
 /**
  * Draw the colour scale below the cells, as wide as they are, with its numbers.

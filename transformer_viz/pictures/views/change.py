@@ -70,7 +70,7 @@ def attention_change(
 
     def drawn(values, number, scale):
         says = [tooltip + number, None]
-        return panel(values, (names, names), says=says, scale=scale, theme=theme) | around
+        return panel(values, (names, names), says=says, scale=scale, written="shares", theme=theme) | around
 
     return {
         "before": drawn(before, "{value}", Scale(top)) | ticks,

@@ -28,6 +28,7 @@ export function sceneOf(selection, words, { ramps, gap }, tall, value = selectio
   const { attention, state } = selection;
   const { data, largest, signed } = attention.field(state.layer, state.head, value);
   const isWeight = (value === "weights" || value === "before") && !attention.areNumbers;
+  const isShare = isWeight || value === "change";
   const isEffect = value.startsWith("effects");
   const limit =
     isWeight || isEffect
@@ -59,8 +60,9 @@ export function sceneOf(selection, words, { ramps, gap }, tall, value = selectio
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
-    written: isWeight || value === "change",
-    numbers: isEffect,
+    written: isShare,
+    numbers: !isShare,
+    plus: isEffect || value === "change",
     hatched,
     covered: coveredOf(attention, state, words),
     projected: state.projected || attention.isCompared,

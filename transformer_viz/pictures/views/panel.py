@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,10 @@ MAX_LARGE = 16
 
 MAX_RULED = 40
 """Maximum number of tokens with grid lines between the cells."""
+
+
+Written = Literal["shares", "numbers"]
+"""What stands in the cells of a matrix."""
 
 
 class Scale(NamedTuple):
@@ -60,6 +64,7 @@ def panel(
     says: Sequence[str | None],
     scale: Scale = UNIT_SCALE,
     sums: tuple[str, Sequence[float] | np.ndarray] | None = None,
+    written: Written | None = None,
     theme: str = "light",
 ) -> dict[str, Any]:
     """Return a matrix in the format of `panel.js`.
@@ -70,6 +75,8 @@ def panel(
         says: Tooltip templates of a cell, with {row}, {column} and {value} or {change} (the value with its
             sign), and of a gap; None: no tooltip.
         scale: The colour scale.
+        written: What the values are that stand in their cells, where they fit: shares as percentages, or
+            numbers; None: none stand there.
         sums: Title and values of the row sums, float (query,) from 0 to 1; None: not drawn.
         theme: "light" or "dark".
 
@@ -97,6 +104,9 @@ def panel(
         "signed": scale.signed,
         "ticks": [f"{end:.2g}" for end in ends] if scale.drawn else [],
         "lines": longest <= MAX_RULED,
+        "written": written == "shares",
+        "numbers": written == "numbers",
+        "plus": written == "shares" and scale.signed,
         "pixels": 12 if longest <= MAX_LARGE else 10,
         "sums": sums and _sums(*sums, theme),
         "fit": "wide",

@@ -23,7 +23,8 @@
  * @property {number} pixels Font size.
  * @property {number} [tall] Height of the whole picture, where the cells are to fill it.
  * @property {boolean} [written] Whether the values are shares, which stand in the cells as percentages if they fit.
- * @property {boolean} [numbers] Whether they are numbers, which stand there with their sign.
+ * @property {boolean} [numbers] Whether they are numbers, which stand there as such.
+ * @property {boolean} [plus] Whether those above 0 have their sign.
  * @property {(row: number, column: number) => boolean} [hatched] Cells of tokens without counterpart; they may have a value.
  * @property {{row: number, text: string}} [covered] A row that is to be predicted first.
  * @property {boolean} [projected] Whether the percentages are to be as large as the cells allow: for a projector, or in small matrices.

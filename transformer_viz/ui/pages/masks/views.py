@@ -14,7 +14,7 @@ from transformer_viz.analysis import (
     multiplied_mask_weights,
 )
 from transformer_viz.pictures.views import MAX_CELLS, Scale, block_names, panel, weight_limit
-from transformer_viz.pictures.views.panel import MAX_LARGE
+from transformer_viz.pictures.views.panel import MAX_LARGE, Written
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
 from transformer_viz.ui.shell.charts import theme
@@ -26,6 +26,9 @@ MIN_DIFFERENCE = 0.01
 
 MASK_SCALE = Scale(1.6, drawn=False)
 """Colour scale of a mask, which gives allowed cells (1) a medium colour."""
+
+WRITTEN: dict[str, Written] = {"score": "numbers", "weight": "shares", "difference": "shares"}
+"""Values -> what stands in their cells; nothing in those of a mask."""
 
 MASK_FORMULA = "M ∈ {0, 1}"
 
@@ -149,7 +152,8 @@ def panel_of(name: str, formula: str, matrix: dict[str, Any], **values: str) -> 
 def matrix_of(head: Head, values: np.ndarray, value: str, scale: Scale, **options: Any) -> dict[str, Any]:
     """Return a matrix of one head as `views.panel` does."""
     says = f"{cell_text()}\n{t(f'masks.value_{value}')}: {{value}}"
-    drawn = panel(*blocks_of(head, values), says=[says, None], scale=scale, theme=theme(), **options)
+    around = {"says": [says, None], "scale": scale, "written": WRITTEN.get(value), "theme": theme()}
+    drawn = panel(*blocks_of(head, values), **around, **options)
     return drawn | axis_titles()
 
 
