@@ -8,6 +8,7 @@ const { rowOf } = await import(`${VIEWS}/row.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 const { steps } = await import(`${VIEWS}/steps.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
+const { percent } = await import(`${VIEWS}/text.js`);
 
 const GREY = ramp([
   [0, "#000000"],
@@ -98,7 +99,7 @@ test("the numbers of a row are written, and whether they lead to the layer's own
     const written = texts(shown("masked", query, { layer: 1, head: 2 }).draw());
     assert.ok(written.includes(`q: query of “t${query}”`));
     for (let key = 0; key < 7; key++) {
-      assert.ok(written.includes(expected.weights[2][query][key].toFixed(3)));
+      assert.ok(written.includes(percent(expected.weights[2][query][key])));
       assert.ok(
         written.includes(
           rowOf(parse(payload("masked")).attentions.encoder, 1, 2, query).cells[key].score.toFixed(3),
@@ -135,9 +136,9 @@ test("of a long row the smallest weights are one line, and the sums are over all
     .slice(0, 30)
     .reduce((sum, weight) => sum + weight, 0);
   const [others, sum] = [written.indexOf("30 others"), written.indexOf("Σ")];
-  close(Number(written[others + 2]), smallest, 1e-3);
+  assert.equal(written[others + 2], percent(smallest));
   close(Number(written[others + 1]) / Number(written[sum + 1]), smallest, 1e-3);
-  assert.equal(written[sum + 2], "1.000");
+  assert.equal(written[sum + 2], "100%");
 });
 
 test("without vectors there is one sentence", () => {

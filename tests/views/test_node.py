@@ -178,6 +178,7 @@ def expected(made):
             for largest in (0, 0.07, 0.3, 1)
             for keys in (0, 1, 2, 3, 4, 14, 512)
         ],
+        "percents": [[share, views.percent(share)] for share in (0, 1, 0.5, -0.9595, 0.07, 4e-4, -1e-9)],
         "unrotated": made["rotated"].encoder[0].attention.unrotated.tolist(),
         "biased": {
             "bias": made["biased"].values.position_bias.tolist(),

@@ -23,7 +23,7 @@ from transformer_viz.language import Problem
 from transformer_viz.pictures.fonts import are_truetype, fonts_of
 from transformer_viz.pictures.opened import Opened, numbers_of
 from transformer_viz.pictures.theme import DIVERGING, GAP, HEADS, MUTED, SEQUENTIAL, TEXT
-from transformer_viz.pictures.views import AttentionPayload, weight_limit
+from transformer_viz.pictures.views import AttentionPayload, percent, weight_limit
 from transformer_viz.text.unicode import visible
 
 if matplotlib.__version_info__ < (3, 11):
@@ -233,7 +233,7 @@ def _panel(values, attention, layer, labels):
 
 
 def _weights_panel(values, title, limit, labels):
-    ticks = ("0", f"{limit:.3g} {labels['values']['weights']}")
+    ticks = ("0", f"{percent(limit)} {labels['values']['weights']}")
     return _Panel(values, title, _colours(SEQUENTIAL), 0.0, limit, ticks)
 
 

@@ -5,7 +5,7 @@ from transformer_viz.pictures.views.change import attention_change
 from transformer_viz.pictures.views.forming import curves_of, heads_forming
 from transformer_viz.pictures.views.modules import module, served_modules, stylesheet, version
 from transformer_viz.pictures.views.page import page
-from transformer_viz.pictures.views.panel import Scale, panel, weight_limit
+from transformer_viz.pictures.views.panel import Scale, panel, percent, weight_limit
 from transformer_viz.pictures.views.payload import (
     LARGEST,
     Arrays,
@@ -35,6 +35,7 @@ __all__ = [
     "page",
     "panel",
     "payload_bytes",
+    "percent",
     "run_of",
     "served_modules",
     "stylesheet",

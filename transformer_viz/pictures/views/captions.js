@@ -1,13 +1,15 @@
 // The texts of a lens: titles, tooltips and names of choices.
 
 import { headsByRole, layerNumber, placeOf } from "./order.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 
 /** @import {Attention, Value, Words} from "./payload.js" */
 /** @import {Selection} from "./selection.js" */
 
 const LEAST_EFFECT = 0.0005; // log-odds that are written as more than 0
 const GOOD = 0.8; // rank correlation of estimates with measurements below which a layer's are rough
+
+const SHARES = ["previous", "moved"]; // figures that are weights
 
 /** @typedef {{count: number, of: number}} Count Lines drawn, of those above the threshold. */
 
@@ -115,9 +117,10 @@ export function cellText(selection, words, query, key) {
   const values = attention.effects()?.cells ? ["weights", "effects"] : [];
   const shown = [...new Set([selection.value(), ...values])].map((value) => {
     const number = attention.field(layer, head, value).data[query * attention.keys + key];
-    return Number.isNaN(number)
-      ? ""
-      : `${words.values[value]} ${number.toPrecision(value === "effects" ? 2 : 4)}`;
+    if (Number.isNaN(number)) return "";
+    const isWeight = value === "weights" && !attention.areNumbers;
+    const text = isWeight ? percent(number) : number.toPrecision(value === "effects" ? 2 : 4);
+    return `${words.values[value]} ${text}`;
   });
   return [pair, shown.filter(Boolean).join(", ")].filter(Boolean).join(" ");
 }
@@ -173,7 +176,7 @@ function comparedAt(selection, words, query, key, tokens) {
     ];
     if (Number.isNaN(number)) return "–";
     if (isEffect) return Math.abs(number) < LEAST_EFFECT ? "0" : signedText(number);
-    return `${matrix === "change" && number > 0 ? "+" : ""}${(100 * number).toFixed(1)}%`.replace("-", "−");
+    return `${matrix === "change" && number > 0 ? "+" : ""}${percent(number)}`;
   };
   const text = fill(words.compared_cell, {
     ...tokens,
@@ -204,7 +207,9 @@ export function pinnedText(selection, words) {
  */
 export function figureText(attention, name, number) {
   if (name === "role") return attention.shares?.[number] ?? "";
-  return attention.figures[name][number]?.toPrecision(2) ?? "–";
+  const figure = attention.figures[name][number] ?? null;
+  if (figure === null) return "–";
+  return SHARES.includes(name) ? percent(figure) : figure.toPrecision(2);
 }
 
 /**

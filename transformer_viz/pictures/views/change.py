@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from transformer_viz.analysis import strongest_in_blocks
 from transformer_viz.pictures.theme import largest
 from transformer_viz.pictures.views.blocks import MAX_CELLS, block_names
-from transformer_viz.pictures.views.panel import MAX_LARGE, Scale, panel, weight_limit
+from transformer_viz.pictures.views.panel import MAX_LARGE, Scale, panel, percent, weight_limit
 
 ROUNDING = 1e-5
 """Differences below this are rounding errors; the colour scale is not stretched to them."""
@@ -65,7 +65,7 @@ def attention_change(
     names = block_names(tokens, block)
     around = {"rowTitle": labels["query"], "columnTitle": labels["key"], "fit": "square"}
     around |= {"pixels": 12 if len(names) <= MAX_LARGE else 11}
-    ticks = {"ticks": [f"{share * top:.2g}" for share in (0, 0.5, 1)]}
+    ticks = {"ticks": [percent(share * top) for share in (0, 0.5, 1)]}
     tooltip = f"{{row}} {labels['reads']} {{column}}\n{labels['weight']}: "
 
     def drawn(values, number, scale):

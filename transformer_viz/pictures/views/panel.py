@@ -57,6 +57,14 @@ def weight_limit(largest: float, visible: ArrayLike) -> float:
     return max(float(largest), min(1.0, UNIFORM / int(keys)))
 
 
+def percent(share: float) -> str:
+    """Return a weight, or a difference of two, in percent with at most one decimal; what is not 0 is not
+    written as 0. `percent` in text.js is the same.
+    """
+    points, sign = abs(100 * share), "−" if share < 0 else ""
+    return f"{sign}<0.1%" if 0 < points < 0.05 else f"{sign}{points:.1f}".removesuffix(".0") + "%"
+
+
 def panel(
     values: ArrayLike,
     tokens: tuple[Sequence[str], Sequence[str]],
@@ -93,6 +101,7 @@ def panel(
             f"token. Received shape {values.shape}."
         )
     ends = (-scale.limit, 0, scale.limit) if scale.signed else (0, scale.limit)
+    number = percent if written == "shares" else "{:.2g}".format
     longest = max(values.shape)
     return {
         "values": base64.b64encode(values.tobytes()).decode(),
@@ -102,7 +111,7 @@ def panel(
         "colours": (DIVERGING if scale.signed else SEQUENTIAL)[theme],
         "limit": float(scale.limit),
         "signed": scale.signed,
-        "ticks": [f"{end:.2g}" for end in ends] if scale.drawn else [],
+        "ticks": [number(end) for end in ends] if scale.drawn else [],
         "lines": longest <= MAX_RULED,
         "written": written == "shares",
         "numbers": written == "numbers",

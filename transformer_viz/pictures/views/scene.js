@@ -1,5 +1,7 @@
 // A matrix to draw, without its place on the page.
 
+import { percent } from "./text.js";
+
 /** @import {Word} from "./labels.js" */
 
 /**
@@ -88,11 +90,12 @@ export function csvOf(scene, digits) {
  * @returns {[name: string, text: string][]}
  */
 export function readMost(scene) {
-  const { columns, digits = DIGITS } = scene;
+  const { columns, written, digits = DIGITS } = scene;
+  const text = (/** @type {number} */ number) => (written ? percent(number) : number.toFixed(digits));
   return scene.rows.map((name, row) => {
     const value = (/** @type {number} */ column) => valueAt(scene, row, column);
     const present = columns.map((_, column) => column).filter((column) => !Number.isNaN(value(column)));
     const largest = present.sort((a, b) => value(b) - value(a)).slice(0, MOST_READ);
-    return [name, largest.map((column) => `${columns[column]} ${value(column).toFixed(digits)}`).join(" · ")];
+    return [name, largest.map((column) => `${columns[column]} ${text(value(column))}`).join(" · ")];
   });
 }

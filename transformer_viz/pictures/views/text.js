@@ -49,6 +49,18 @@ export function stride(step, needed) {
 }
 
 /**
+ * Return a weight, or a difference of two, in percent with at most one decimal; what is not 0 is not written as 0. `percent`
+ * in panel.py is the same.
+ *
+ * @param {number} share
+ */
+export function percent(share) {
+  const points = Math.abs(100 * share);
+  const sign = share < 0 ? "−" : "";
+  return points && points < 0.05 ? `${sign}<0.1%` : `${sign}${Number(points.toFixed(1))}%`;
+}
+
+/**
  * Return a sentence with its {names} replaced.
  *
  * @param {string} sentence

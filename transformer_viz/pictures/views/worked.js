@@ -2,7 +2,7 @@
 
 import { css } from "./colour.js";
 import { largestOf, strip, write } from "./strips.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 
 /** @import {Attention, Words} from "./payload.js" */
 /** @import {Pen} from "./pen.js" */
@@ -186,7 +186,8 @@ function drawKey(pen, { look, words, attention, marked }, { places, size, number
   pen.fillRect((places.weight ?? 0) + 4, y + 4, (number - 12) * cell.weight, ROW - 10);
   pen.globalAlpha = 1;
   for (const name of numbers) {
-    const text = name === "exp" && !cell.allowed ? words.masked : cell[name].toFixed(3);
+    const isMasked = name === "exp" && !cell.allowed;
+    const text = isMasked ? words.masked : name === "weight" ? percent(cell.weight) : cell[name].toFixed(3);
     write(pen, look, text, (places[name] ?? 0) + number - 10, middle, { ...style, room: number });
   }
 }
@@ -208,9 +209,8 @@ function drawRest(pen, { look, words }, { places, size, number }, rest, y, large
   const { one, other } = words.others;
   const text = rest.count === 1 && one ? one : fill(other ?? "", { count: rest.count });
   write(pen, look, text, TOKEN - 12, middle, { ...style, room: TOKEN - 14 });
-  for (const name of /** @type {const} */ (["exp", "weight"])) {
-    write(pen, look, rest[name].toFixed(3), (places[name] ?? 0) + number - 10, middle, style);
-  }
+  write(pen, look, rest.exp.toFixed(3), (places.exp ?? 0) + number - 10, middle, style);
+  write(pen, look, percent(rest.weight), (places.weight ?? 0) + number - 10, middle, style);
   if (size) strip(pen, look, rest.weighted, places.weighted ?? 0, y + 3, size, largest);
 }
 
@@ -235,7 +235,7 @@ function drawSum(pen, { look, words }, { places, size, number }, row, y, width) 
   const total = row.cells.reduce((sum, cell) => sum + cell.weight, 0);
   write(pen, look, "Σ", TOKEN - 12, middle, style);
   write(pen, look, row.sum.toFixed(3), (places.exp ?? 0) + number - 10, middle, style);
-  write(pen, look, total.toFixed(3), (places.weight ?? 0) + number - 10, middle, style);
+  write(pen, look, percent(total), (places.weight ?? 0) + number - 10, middle, style);
   if (size) strip(pen, look, row.context, places.weighted ?? 0, y + 3, size, largestOf(row.context));
   writeCheck(pen, look, row.equal, words.equal, words.unequal, y + ROW + 14, width);
 }

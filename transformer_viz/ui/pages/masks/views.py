@@ -13,7 +13,7 @@ from transformer_viz.analysis import (
     masked_scores,
     multiplied_mask_weights,
 )
-from transformer_viz.pictures.views import MAX_CELLS, Scale, block_names, panel, weight_limit
+from transformer_viz.pictures.views import MAX_CELLS, Scale, block_names, panel, percent, weight_limit
 from transformer_viz.pictures.views.panel import MAX_LARGE, Written
 from transformer_viz.ui.pages.masks.choice import show_brushes, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
@@ -117,7 +117,7 @@ def show_ways(chosen: Head, other: Head) -> None:
     blocked = blocked_rows(chosen.mask, chosen.mask.shape)
     if blocked.size:
         token = escaped(chosen.rows[blocked[0]])
-        st.markdown(t("masks.ways_blocked", token=token, share=f"{added[blocked[0]].max():.3f}"))
+        st.markdown(t("masks.ways_blocked", token=token, share=percent(added[blocked[0]].max())))
     else:
         st.caption(t("masks.ways_not_blocked"))
 
