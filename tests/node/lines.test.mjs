@@ -173,6 +173,39 @@ test("a query alone has the lines of its row, a key those of its column, a cell 
   );
 });
 
+test("a cell that is pointed at has its line however weak, and a token its strongest", () => {
+  const found = shown("masked", { threshold: 0.999 });
+  const { attention } = found.selection;
+  const { data } = attention.field(0, 0, "weights");
+  for (let cell = 0; cell < data.length; cell++) {
+    const [query, key] = [Math.floor(cell / attention.keys), cell % attention.keys];
+    found.selection.pin({ query, key });
+    assert.equal(found.edges().length, data[cell] > 0 ? 1 : 0);
+  }
+  found.selection.pin({ query: 3, key: null });
+  assert.equal(found.edges().length, 1);
+});
+
+test("the more lines there are, the fainter are the weak ones beside the strongest", () => {
+  const weakest = (name) =>
+    Math.min(
+      ...shown(name, { threshold: 0 })
+        .edges()
+        .map(({ opacity }) => opacity),
+    );
+  const strongest = (name) =>
+    Math.max(
+      ...shown(name, { threshold: 0 })
+        .edges()
+        .map(({ opacity }) => opacity),
+    );
+  assert.ok(
+    shown("longest", { threshold: 0 }).edges().length > 20 * shown("masked", { threshold: 0 }).edges().length,
+  );
+  assert.ok(weakest("longest") < weakest("masked") / 4);
+  assert.ok(strongest("longest") > 0.8);
+});
+
 test("only lines of the chosen sentences are drawn", () => {
   const found = shown("sorted", { shown: new Set([0, 1, 2]) });
   const { querySentences } = found.selection.attention;

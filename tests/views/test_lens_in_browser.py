@@ -274,7 +274,7 @@ def test_lines_are_the_weights_above_the_threshold(show, masked):
     weights = masked.encoder[0].attention.weights
     assert edges(drawing(page))[0] == strong(weights, 0.02)
     slide(page, "ArrowRight")
-    expect(page.locator(".range output")).to_have_text("0.03")
+    expect(page.locator(".range output")).to_have_text("3%")
     assert edges(drawing(page))[0] == strong(weights, 0.03)
     slide(page, "End")
     assert edges(drawing(page))[0] == strong(weights, 0.5)
