@@ -28,6 +28,7 @@ import { canvasOf, thumbnailsOf } from "./thumbnails.js";
  * @property {() => Look} look
  * @property {(choice: Partial<State>) => void} select
  * @property {(head: Hovered | null, place: Point) => void} hover
+ * @property {() => number} tall Height of the picture, in pixels, in which all heads are to be seen.
  */
 
 const FAINT = 0.2;
@@ -48,7 +49,7 @@ export function grid(host) {
   /** @param {number} width */
   function arranged(width) {
     ruler.font = fontOf(host.look().theme, true);
-    return layoutOf(selection, ruler, width);
+    return layoutOf(selection, ruler, width, host.tall());
   }
 
   const chosen = () => selection.state.layer * selection.attention.heads + selection.state.head;

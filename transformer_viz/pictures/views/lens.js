@@ -141,7 +141,7 @@ class Lens {
     this.views = {
       grid: this.panel(
         "grid",
-        grid({ selection, look, select, hover: (head, place) => this.hover(head, place) }),
+        grid({ selection, look, select, tall, hover: (head, place) => this.hover(head, place) }),
       ),
       before: this.panel("before", this.matrices.before),
       matrix: this.panel("matrix", this.matrix),
