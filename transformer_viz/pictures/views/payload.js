@@ -120,7 +120,7 @@
  *
  * @typedef {Record<"views" | "values" | "sorts" | "others" | "files", Record<string, string>> & Record<Label
  *   | "lines_of" | "lines_heads" | "this_head" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "titled" | "light" | "key" | "grid" | "matrix" | "lines" | "steps"
- *   | "grid_title" | "lines_title" | "stop" | "colon" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
+ *   | "grid_title" | "lines_title" | "stop" | "colon" | "changed" | "answer" | "answers" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "query_of" | "unrotated" | "key_vector" | "rotated_key" | "value_vector" | "weighted_value" | "masked"
  *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
  *   | "joined" | "output" | "position_bias" | "projected" | "unprojected" | "every" | "within" | "between" | "evidence" | "evidence_here"
@@ -140,8 +140,11 @@
  * @property {Pipeline} [pipeline] The steps of the model; none: they are unknown.
  * @property {Acts} [acts] What can be changed in the run; none: nothing.
  * @property {LessonStart} [lesson] The lesson that the views open on.
+ * @property {Answer} [answer] What the model answers, for saved pictures; none: it is not said.
  * @property {string} [run] Name of the run, if its effects on the answer may follow.
  */
+
+/** @typedef {{a?: string, b: string}} Answer Of the run that is compared with, if there is one, and of this one. */
 
 /** @typedef {{name: string, kind: string, layer: number, head: number, view: ViewName}} LessonStart */
 
