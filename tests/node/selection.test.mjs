@@ -9,6 +9,7 @@ const { openingRow } = await import(`${VIEWS}/openrow.js`);
 const { orderOf } = await import(`${VIEWS}/order.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { NOTHING, Selection } = await import(`${VIEWS}/selection.js`);
+const { percent } = await import(`${VIEWS}/text.js`);
 const { pooledOf } = await import(`${VIEWS}/thumbnails.js`);
 
 const masked = parse(payload("masked"));
@@ -255,7 +256,7 @@ test("a cell is described by its tokens and its number, a masked one as masked",
       const text = cellText(selection, masked.words, query, key);
       const number = attention.field(1, 2, "weights").data[query * 7 + key];
       if (attention.allowed(1, 2, query, key))
-        assert.equal(text, `“t${query}” → “t${key}”: weight ${number.toPrecision(4)}`);
+        assert.equal(text, `“t${query}” → “t${key}”: weight ${percent(number)}`);
       else assert.equal(text, `“t${query}” may not attend to “t${key}”.`);
       selection.state.pinned = { query, key };
       assert.equal(pinnedText(selection, masked.words), ` Pinned: ${text}`);

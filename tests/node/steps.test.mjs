@@ -8,6 +8,7 @@ const { rowOf, sourceOf } = await import(`${VIEWS}/row.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 const { steps } = await import(`${VIEWS}/steps.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
+const { percent } = await import(`${VIEWS}/text.js`);
 
 const GREY = ramp([
   [0, "#000000"],

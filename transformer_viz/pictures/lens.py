@@ -45,6 +45,8 @@ class Around(NamedTuple):
         vectors_later: Whether the vectors of the step-by-step view are left out until the views ask for
             them: of 36 tokens and 4 × 8 heads, they are five sixths of the payload.
         asks_why: Whether the effects on the answer follow.
+        answer: What the model answers in this run ("b"), and in the one that it is compared with ("a"), for saved
+            pictures; None: it is not said.
         said: What else is said of the run, as `ui.workbench.said` does; None: nothing.
     """
 
@@ -53,12 +55,19 @@ class Around(NamedTuple):
     pipeline: dict[str, Any] | None = None
     vectors_later: bool = False
     asks_why: bool = False
+    answer: dict[str, str] | None = None
     said: dict[str, Any] | None = None
 
     def header(self) -> dict[str, Any]:
         """Return what of it the views find in the header of the payload."""
         lesson = self.lesson and self.lesson.header()
-        return {"acts": self.acts, "lesson": lesson, "pipeline": self.pipeline, "said": self.said}
+        return {
+            "acts": self.acts,
+            "lesson": lesson,
+            "pipeline": self.pipeline,
+            "answer": self.answer,
+            "said": self.said,
+        }
 
 
 ALONE = Around()

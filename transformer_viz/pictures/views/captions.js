@@ -3,13 +3,15 @@
 import { tokenOf } from "./openrow.js";
 import { headsByRole, layerNumber, placeOf } from "./order.js";
 import { isOfMask } from "./selection.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 
 /** @import {Attention, Value, Words} from "./payload.js" */
 /** @import {MatrixName, Selection} from "./selection.js" */
 
 const LEAST_EFFECT = 0.0005; // log-odds that are written as more than 0
 const GOOD = 0.8; // rank correlation of estimates with measurements below which a layer's are rough
+
+const SHARES = ["previous", "moved"]; // figures that are weights
 
 /** @typedef {{count: number, of: number}} Count Lines drawn, of those above the threshold. */
 
@@ -124,9 +126,10 @@ export function cellText(selection, words, query, key, within = "matrix") {
   const values = attention.effects()?.cells ? ["weights", "effects"] : [];
   const shown = [...new Set([selection.value(), ...values])].map((value) => {
     const number = attention.field(layer, head, value).data[query * attention.keys + key];
-    return Number.isNaN(number)
-      ? ""
-      : `${words.values[value]} ${number.toPrecision(value === "effects" ? 2 : 4)}`;
+    if (Number.isNaN(number)) return "";
+    const isWeight = value === "weights" && !attention.areNumbers;
+    const text = isWeight ? percent(number) : number.toPrecision(value === "effects" ? 2 : 4);
+    return `${words.values[value]} ${text}`;
   });
   return [pair, shown.filter(Boolean).join(", ")].filter(Boolean).join(" ");
 }
@@ -244,7 +247,7 @@ function comparedAt(selection, words, query, key, tokens) {
     ];
     if (Number.isNaN(number)) return "–";
     if (isEffect) return Math.abs(number) < LEAST_EFFECT ? "0" : signedText(number);
-    return `${matrix === "change" && number > 0 ? "+" : ""}${(100 * number).toFixed(1)}%`.replace("-", "−");
+    return `${matrix === "change" && number > 0 ? "+" : ""}${percent(number)}`;
   };
   const text = fill(words.compared_cell, {
     ...tokens,
@@ -275,7 +278,9 @@ export function pinnedText(selection, words) {
  */
 export function figureText(attention, name, number) {
   if (name === "role") return attention.shares?.[number] ?? "";
-  return attention.figures[name][number]?.toPrecision(2) ?? "–";
+  const figure = attention.figures[name][number] ?? null;
+  if (figure === null) return "–";
+  return SHARES.includes(name) ? percent(figure) : figure.toPrecision(2);
 }
 
 /**

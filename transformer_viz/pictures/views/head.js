@@ -2,7 +2,7 @@
 
 import { signedText, sumsOf } from "./captions.js";
 import { weightLimit } from "./colour.js";
-import { PIXELS } from "./text.js";
+import { PIXELS, percent } from "./text.js";
 
 const LARGEST = 18; // pixels of the labels
 const NEARLY = 2e-3; // half precision
@@ -31,6 +31,7 @@ export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = s
   const { data, largest, signed } = attention.field(state.layer, state.head, value);
   const isWay = value === "added" || value === "multiplied";
   const isWeight = (value === "weights" || value === "before" || isWay) && !attention.areNumbers;
+  const isShare = isWeight || value === "change";
   const isEffect = value.startsWith("effects");
   const limit =
     isWeight || isEffect
@@ -40,10 +41,15 @@ export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = s
         : value === "mask"
           ? MEDIUM
           : largest;
-  const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
+  const end = `${isWeight ? percent(limit) : limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
   const ends = isEffect ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
   const ticks = value === "change" ? pointsOf(limit, words) : value === "mask" ? [] : ends;
   const diverging = isEffect ? ramps.effects : ramps.diverging;
+  const hatched = hatchedOf(attention, state, value);
+  const isMasked = data.some(
+    (number, cell) =>
+      Number.isNaN(number) && !hatched?.(Math.floor(cell / attention.keys), cell % attention.keys),
+  );
   return {
     key: `${attention.kind}/${attention.queries}/${attention.keys}`,
     rows: attention.queryTokens,
@@ -54,15 +60,16 @@ export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = s
     columnTitle: words.key,
     values: data,
     scale: { ramp: signed ? diverging : ramps.sequential, limit, signed, ticks },
-    back: attention.hasMasked(state.layer, state.head) || attention.areNumbers ? gap : undefined,
-    masked: !signed && attention.hasMasked(state.layer, state.head) ? words.masked : undefined,
+    back: gap,
+    masked: isMasked ? words.masked : undefined,
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
     sums: isWay ? sumsBeside(attention, state, value, words, heads) : null,
-    written: isWeight || value === "change",
-    numbers: isEffect,
-    hatched: hatchedOf(attention, state, value),
+    written: isShare,
+    numbers: !isShare && value !== "mask",
+    plus: isEffect || value === "change",
+    hatched,
     covered: coveredOf(attention, state, words),
     projected: state.projected || attention.isCompared,
   };

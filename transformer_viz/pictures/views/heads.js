@@ -158,7 +158,7 @@ export class Heads {
   drawn(attention) {
     const draw = this.thumbnails.get(attention.kind) ?? thumbnailsOf();
     this.thumbnails.set(attention.kind, draw);
-    return draw(attention, this.host.look().ramps);
+    return draw(attention, this.host.look());
   }
 
   /** @param {Attention[]} all */

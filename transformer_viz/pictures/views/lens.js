@@ -19,7 +19,7 @@ import { SAVED } from "./saving.js";
 import { isOfMask, MASKS, NOTHING, Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
-import { paintAll, surface } from "./surface.js";
+import { paintAll, pictureOf, surface } from "./surface.js";
 import { tableOf } from "./table.js";
 import { looks, PageTheme, themeWith } from "./theme.js";
 import { tipOf } from "./tip.js";
@@ -167,7 +167,7 @@ class Lens {
     this.views = {
       grid: this.panel(
         "grid",
-        grid({ selection, look, select, hover: (head, place) => this.hover(head, place) }),
+        grid({ selection, look, select, tall, hover: (head, place) => this.hover(head, place) }),
       ),
       before: this.panel("before", this.matrices.before),
       matrix: this.panel("matrix", this.matrix),
@@ -225,8 +225,16 @@ class Lens {
     return {
       ...{ selection, words, model: () => this.payload.model, theme, scene: () => this.scene() },
       titles: () => titlesOf(selection, words(), this.count),
-      picture: (view, kind, around) =>
-        this.page.within(theme(), () => this.views[view].surface.picture(kind, around)),
+      changes: () => (this.payload.acts?.chips ?? []).map(({ text }) => text),
+      answer: () => this.payload.answer,
+      picture: (views, kind, around) => {
+        const titles = titlesOf(selection, words(), this.count);
+        const parts = views.map((name) => ({
+          ...this.views[name].surface.part(),
+          title: views.length > 1 ? titles[name] : "",
+        }));
+        return this.page.within(theme(), () => pictureOf(parts, kind, around));
+      },
     };
   }
 

@@ -193,7 +193,9 @@ def payload_bytes(
         **around: What else the views are given. said: what stands beside them; None: nothing. acts: as
             `changes.acts_of` returns it; None: nothing can be changed. lesson: as `LessonView.header` returns
             it; None: there is none. pipeline: as `pipeline.pipeline_of` returns it; None: not shown. run: as
-            `run_of` returns it, if effects on the answer may follow; None: they do not.
+            `run_of` returns it, if effects on the answer may follow; None: they do not. answer: what the
+            model answers, for saved pictures, as "b", and as "a" of the run that is compared with; None: not
+            said.
 
     Returns:
         As `packed`.

@@ -193,6 +193,14 @@ def change_of(words: Words, comparison: Comparison) -> tuple[list[Item], list[It
     return [{"said": f"{label} {found.before:.1%}"}], after
 
 
+def answers_of(trace: Trace, former: Trace | None) -> dict[str, str] | None:
+    """Return the answer of a run, and of the one that it is compared with, as a saved picture says them."""
+    sides = {"b": trace} if former is None else {"b": trace, "a": former}
+    if not all(each.labels for each in sides.values()):
+        return None
+    return {name: _own_answer(each)[0]["said"].replace("**", "") for name, each in sides.items()}
+
+
 def _own_answer(trace):
     """Return the answer of one run; nothing of a model without labels."""
     if not trace.labels:
