@@ -9,6 +9,7 @@ const { sceneOf } = await import(`${VIEWS}/head.js`);
 const { matrix, NOTHING } = await import(`${VIEWS}/matrix.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { valueAt } = await import(`${VIEWS}/scene.js`);
+const { percent } = await import(`${VIEWS}/text.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
 
@@ -75,20 +76,21 @@ test("a row that only one text has changes by nothing, a key that only one has b
 
 test("the tooltip of a cell has both weights and the change, and a dash for what is not there", () => {
   const selection = new Selection(attentions, { layer: 1, head: 2 });
-  const percent = (value, row, column) =>
+  const read = (value, row, column) =>
     100 * attentions.encoder.field(1, 2, value).data[row * places.length + column];
   const signs = new Set();
   for (const column of [0, 1, 3]) {
-    const [before, after, change] = VALUES.map((value) => percent(value, REPLACED, column));
+    const [before, after, change] = VALUES.map((value) => read(value, REPLACED, column));
     if ([before, after].some(Number.isNaN)) continue;
     const sign = change > 0 ? "+" : "−";
-    const text = `A ${before.toFixed(1)}%, B ${after.toFixed(1)}%, B − A ${sign}${Math.abs(change).toFixed(1)}%`;
+    const [a, b, moved] = [before, after, Math.abs(change)].map((each) => percent(each / 100));
+    const text = `A ${a}, B ${b}, B − A ${sign}${moved}`;
     const key = attentions.encoder.keyTokens[column];
     assert.equal(cellText(selection, words, REPLACED, column), `“t4 → x” → “${key}”: ${text}`);
     signs.add(sign);
   }
   assert.equal(signs.size, 2);
-  assert.match(cellText(selection, words, ADDED, 0), /A –, B \d+\.\d%, B − A –$/);
+  assert.match(cellText(selection, words, ADDED, 0), /A –, B [\d.]+%, B − A –$/);
   assert.match(cellText(selection, words, ADDED, ADDED), /A –, B –, B − A –$/);
 });
 

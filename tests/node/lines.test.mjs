@@ -105,7 +105,7 @@ test("a weight at the threshold is drawn", () => {
 test("below the lines stands how strong the strongest is, or that there is none", () => {
   const { words } = parse(payload("half"));
   const below = (threshold) => texts(shown("half", { threshold }).draw());
-  assert.ok(below(0.5).includes(words.strongest.replace("{weight}", "0.500")));
+  assert.ok(below(0.5).includes(words.strongest.replace("{weight}", "50%")));
   assert.ok(!below(0.5).includes(words.no_line));
   assert.ok(below(0.51).includes(words.no_line));
 });
@@ -118,7 +118,7 @@ test("in a long text only strong lines are drawn", () => {
 
 test("the strongest weight is written, and its line is as strong as can be however small it is", () => {
   const drawn = shown("faint").draw();
-  assert.ok(texts(drawn).includes("strongest line: 0.100"));
+  assert.ok(texts(drawn).includes("strongest line: 10%"));
   const opacities = edgesOf(drawn)
     .map(({ opacity }) => opacity)
     .sort();

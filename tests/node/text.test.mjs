@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Ruler, randoms, VIEWS } from "./setup.mjs";
 
-const { fill, fitted, stride, widest } = await import(`${VIEWS}/text.js`);
+const { fill, fitted, percent, stride, widest } = await import(`${VIEWS}/text.js`);
 const ruler = new Ruler();
 
 test("a fitted text is never wider than its room, and is the whole text or its longest beginning", () => {
@@ -20,6 +20,11 @@ test("a fitted text is never wider than its room, and is the whole text or its l
     assert.ok(text.startsWith(kept));
     assert.ok(ruler.measureText(`${text.slice(0, kept.length + 1)}…`).width > room);
   }
+});
+
+test("a share is a percentage with at most one decimal, and what is not nothing is more than 0", () => {
+  const shares = [0, 1, 0.96, 0.9595, -0.213, 0.0123, 0.00049, 6e-6];
+  assert.deepEqual(shares.map(percent), ["0%", "100%", "96%", "96%", "−21.3%", "1.2%", "0.05%", "0.0006%"]);
 });
 
 test("the widest text is measured, up to a limit", () => {

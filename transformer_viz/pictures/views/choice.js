@@ -1,7 +1,7 @@
 // The heads as thumbnails on the pages whose pictures the server draws: the head that is chosen here, there.
 
 import { keep, kept, remember } from "./address.js";
-import { headTitle, saying } from "./captions.js";
+import { headTitle, saying, usually } from "./captions.js";
 import { element } from "./element.js";
 import { aboutHead, Heads } from "./heads.js";
 import { parse } from "./payload.js";
@@ -51,8 +51,9 @@ class Choice {
     });
     this.place = element("strong", {});
     this.says = element("span", {});
+    this.usual = element("span", { className: "usual" });
     this.tip = tipOf(this.root);
-    const said = element("p", { className: "chosen", ariaLive: "polite" }, this.place, this.says);
+    const said = element("p", { className: "chosen", ariaLive: "polite" }, this.place, this.says, this.usual);
     this.root.append(this.heads.element, said, this.tip.element);
     this.root.addEventListener("transitionend", () => this.show());
     new ResizeObserver(() => this.show()).observe(this.root);
@@ -122,6 +123,7 @@ class Choice {
     this.heads.fit(this.heads.element.clientWidth, MOST_HEIGHT);
     this.place.textContent = headTitle(attention, state);
     this.says.textContent = saying(attention, state);
+    this.usual.textContent = usually(attention, state);
   }
 
   /** @param {Hovered | null} hovered */

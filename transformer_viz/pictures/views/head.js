@@ -2,7 +2,7 @@
 
 import { signedText } from "./captions.js";
 import { weightLimit } from "./colour.js";
-import { PIXELS } from "./text.js";
+import { PIXELS, percent } from "./text.js";
 
 const LARGEST = 18; // pixels of the labels
 const LETTERS = 0.28; // of the height of a row
@@ -35,7 +35,7 @@ export function sceneOf(selection, words, { ramps, gap }, tall, value = selectio
       : value === "change"
         ? Math.max(largest, LEAST_CHANGE)
         : largest;
-  const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
+  const end = `${isWeight ? percent(limit) : limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
   const ends = isEffect ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
   const ticks = value === "change" ? pointsOf(limit, words) : ends;
   const diverging = isEffect ? ramps.effects : ramps.diverging;

@@ -5,7 +5,7 @@ import { eachEdge, limitOf, strongestOf } from "./edges.js";
 import { labelled } from "./labels.js";
 import { newRuler } from "./pen.js";
 import { NOTHING } from "./selection.js";
-import { fill, fitted, PIXELS, stride, widest } from "./text.js";
+import { fill, fitted, PIXELS, percent, stride, widest } from "./text.js";
 
 /** @import {Count} from "./captions.js" */
 /** @import {Limit} from "./edges.js" */
@@ -275,7 +275,7 @@ function drawTexts(pen, { queryTitle }, words, theme, layout, width, strongest, 
   pen.textAlign = "right";
   pen.fillText(fitted(pen, words.key, width * 0.48), width, 12);
   pen.textAlign = "center";
-  const said = hasNumbers ? "" : fill(words.strongest, { weight: strongest.toPrecision(3) });
+  const said = hasNumbers ? "" : fill(words.strongest, { weight: percent(strongest) });
   const text = strongest ? said : words.no_line;
   pen.fillText(fitted(pen, text, width), (layout.left + layout.right) / 2, layout.height - 8);
 }

@@ -1,5 +1,7 @@
 // A matrix to draw, without its place on the page.
 
+import { percent } from "./text.js";
+
 /** @import {Word} from "./labels.js" */
 
 /**
@@ -92,6 +94,7 @@ export function readMost(scene) {
     const value = (/** @type {number} */ column) => valueAt(scene, row, column);
     const present = columns.map((_, column) => column).filter((column) => !Number.isNaN(value(column)));
     const largest = present.sort((a, b) => value(b) - value(a)).slice(0, MOST_READ);
-    return [name, largest.map((column) => `${columns[column]} ${value(column).toFixed(digits)}`).join(" · ")];
+    const text = (/** @type {number} */ number) => (scene.written ? percent(number) : number.toFixed(digits));
+    return [name, largest.map((column) => `${columns[column]} ${text(value(column))}`).join(" · ")];
   });
 }

@@ -57,3 +57,13 @@ export function stride(step, needed) {
 export function fill(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }
+
+/**
+ * Return a share as a percentage with at most one decimal, a smaller one with its first digit.
+ *
+ * @param {number} share
+ */
+export function percent(share) {
+  const number = 100 * share;
+  return `${Number(Math.abs(number) < 0.05 ? number.toPrecision(1) : number.toFixed(1))}%`.replace("-", "−");
+}
