@@ -101,6 +101,8 @@ test("a table has the three largest values of each row in their order, without g
     const largest = all.sort(([, a], [, b]) => b - a).slice(0, 3);
     assert.equal(name, scene.rows[row]);
     assert.equal(text, largest.map(([column, value]) => `${column} ${value.toFixed(2)}`).join(" · "));
+    const [, shares] = readMost({ ...scene, written: true })[row];
+    assert.equal(shares, largest.map(([column, value]) => `${column} ${percent(value)}`).join(" · "));
   }
 });
 

@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { payload, VIEWS } from "./setup.mjs";
 
-const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, titlesOf } = await import(
-  `${VIEWS}/captions.js`
-);
+const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, rowText, titlesOf } =
+  await import(`${VIEWS}/captions.js`);
 const { openingRow } = await import(`${VIEWS}/openrow.js`);
 const { orderOf } = await import(`${VIEWS}/order.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
@@ -16,6 +15,7 @@ const masked = parse(payload("masked"));
 const writing = parse(payload("writing"));
 const sorted = parse(payload("sorted"));
 const of = ({ attentions }, start = {}) => new Selection(attentions, start);
+const oneHead = (attention) => Object.assign(Object.create(attention), { heads: 1 });
 const placeOf = ({ state: { kind, layer, head } }) => [kind, layer, head];
 
 test("a start that does not exist is corrected to one that does", () => {
@@ -72,6 +72,18 @@ test("the selection is kept for another payload as far as it exists there", () =
   selection.update(parse(payload("weights")).attentions);
   assert.deepEqual(placeOf(selection), ["encoder", 1, 2]);
   assert.deepEqual([selection.state.value, selection.state.pinned], ["weights", NOTHING]);
+});
+
+test("the head that was chosen is chosen again once all heads are shown again, also in another layer", () => {
+  const selection = of(writing, { kind: "decoder", layer: 1, head: 2 });
+  const { attentions } = writing;
+  const one = Object.fromEntries(Object.entries(attentions).map(([kind, each]) => [kind, oneHead(each)]));
+  selection.update(one);
+  assert.deepEqual([...placeOf(selection), ...selection.state.shown], ["decoder", 1, 0, 0]);
+  assert.deepEqual(selection.wanted, { layer: 1, head: 2 });
+  selection.select({ layer: 2, head: 0 }); // the only one of that layer
+  selection.update(attentions);
+  assert.deepEqual([...placeOf(selection), ...selection.state.shown], ["decoder", 2, 2, 2]);
 });
 
 test("a selected head is shown alone; another layer keeps all heads or the selected one", () => {
@@ -246,6 +258,16 @@ test("titles name the heads, the values and how many lines there are", () => {
   selection.select({ shown: new Set([2, 0, 1]) });
   assert.equal(lines(8000, 49152), "Layer 1, heads 1–3 · the 8,000 strongest of 49,152");
   assert.equal(headTitle(selection.attention, { layer: 1, head: 0 }), "Layer 2, head 1");
+});
+
+test("a row with a next token is explained as what was read and what is expected, any other is not", () => {
+  const rowHelp = "read {token}, expects {next}";
+  const rows = { queryTokens: ["film → is", "was", "a → b → c"], rowHelp };
+  assert.deepEqual(
+    [0, 1, 2].map((row) => rowText(rows, row)),
+    ["read film, expects is", "", "read a, expects b"],
+  );
+  assert.equal(rowText({ ...rows, rowHelp: "" }, 0), "");
 });
 
 test("a cell is described by its tokens and its number, a masked one as masked", () => {

@@ -108,6 +108,7 @@ def compared_attentions(
             (rows, columns),
             name=words(f"kind.{kind}"),
             title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
+            row_help="" if kind == "encoder" else words.sentences["heatmap.row_help"],
             head_title=words("heads.title", layer="{layer}", head="{head}"),
             metrics={"moved": moved[kind]},
             roles=[[words("compare.role")] * after.layers[0].weights.shape[0] for _ in after.layers],

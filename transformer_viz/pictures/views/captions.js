@@ -9,6 +9,7 @@ import { fill, percent } from "./text.js";
 /** @import {MatrixName, Selection} from "./selection.js" */
 
 const LEAST_EFFECT = 0.0005; // log-odds that are written as more than 0
+const ARROW = " → "; // between a token and the next one, as in labels.py
 const GOOD = 0.8; // rank correlation of estimates with measurements below which a layer's are rough
 
 const SHARES = ["previous", "moved"]; // figures that are weights
@@ -39,12 +40,20 @@ export function headName(attention, number) {
 }
 
 /**
- * Return the sentence about what a head does.
+ * Return the sentence about what a head does here.
  *
  * @param {Attention} attention
  * @param {{layer: number, head: number}} place
  */
 export const saying = (attention, { layer, head }) => attention.sayings[layer * attention.heads + head];
+
+/**
+ * Return what is to be said below it: what the head usually does; "": nothing.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number}} place
+ */
+export const usually = ({ usual, heads }, { layer, head }) => usual[layer * heads + head] ?? "";
 
 /**
  * Return the title of each view.
@@ -194,6 +203,17 @@ export function sumsOf(attention, layer, head, value) {
       .subarray(query * attention.keys, (query + 1) * attention.keys)
       .reduce((sum, weight) => sum + (weight || 0), 0),
   );
+}
+
+/**
+ * Return what a row is whose label names the next token too; "" if there is nothing to say.
+ *
+ * @param {Attention} attention
+ * @param {number} query
+ */
+export function rowText({ queryTokens, rowHelp }, query) {
+  const [token, next] = queryTokens[query].split(ARROW);
+  return next && rowHelp ? fill(rowHelp, { token, next }) : "";
 }
 
 /**

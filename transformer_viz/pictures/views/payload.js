@@ -77,7 +77,9 @@
  * @property {Record<string, (number | null)[]>} figures Name -> a number of each head, to sort by.
  * @property {string[]} roles Name of the role of each head.
  * @property {string[]} [shares] Share of its usual role; "": it has none. Without shares, the roles are of this text.
- * @property {string[]} sayings What each head does, in a sentence.
+ * @property {string[]} sayings What each head does here, in a sentence.
+ * @property {string[]} usual What is to be said below of each head: what it usually does; none: of no head.
+ * @property {string} rowHelp What a row is, where its label does not say it; else "".
  * @property {Measure[]} [measures] One for each pattern, for the chart of the selected head.
  */
 
