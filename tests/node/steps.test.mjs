@@ -16,8 +16,6 @@ const GREY = ramp([
 ]);
 const LOOK = { theme: THEME, ramps: { sequential: GREY, diverging: GREY }, heads: ["#100000"] };
 const fixed = (number) => number.toFixed(3).replace("-", "−");
-const percent = (share) =>
-  share > 0 && share < 0.0005 ? "<0.1%" : `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}%`;
 const close = (one, other, tolerance = 1e-6) =>
   assert.ok(Math.abs(one - other) <= tolerance, `${one} is not ${other}`);
 

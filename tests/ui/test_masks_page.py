@@ -12,10 +12,10 @@ from pages import again, shown
 from running_app import ROOT
 from shelf import shelved
 from streamlit.testing.v1 import AppTest
-
-from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
 from transformer_viz.ui.pages.masks.choice import stroked, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
+
+from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
 from transformer_viz.values.request import Request
 
 TEXT = "A dull film."
