@@ -204,8 +204,10 @@ def _opening(heads, effects, head_roles, kind):
     return heads.clearest if head_roles is None else head_roles.opening(kind)
 
 
-def _effects_of(effects, kind):
+def _effects_of(effects, kind) -> dict[str, Any]:
     """Return the fields of `AttentionPayload` with the effects of cells and heads."""
+    if isinstance(effects, HeadEffects):
+        return {"ablated": effects.log_odds[kind]}
     if not isinstance(effects, Effects):
         return {}
     ablated = effects.ablated

@@ -583,7 +583,8 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
      * @param {CellEffects} found
      */
     receive(found) {
-      effects = found;
+      const { heads, isMeasured } = effects ?? found;
+      effects = isMeasured ? { ...found, heads, isMeasured } : found; // an estimate does not replace what was measured
       for (const value of EFFECTS) delete cached[value];
       if (!facts.figures.effect) figures.effect = found.heads;
     },

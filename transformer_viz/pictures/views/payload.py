@@ -328,7 +328,7 @@ def _attention(kind, shown, arrays):
             {"name": name, "meaning": meaning, "texts": count}
             for name, meaning, count in zip(names, meanings, texts, strict=True)
         ]
-    if shown.effects is not None:
+    if shown.effects is not None or shown.ablated is not None:
         facts["effects"] = _effects(
             shown.effects, shown.ablated, arrays, shown.effects_before, shown.ablated_before
         )
@@ -374,12 +374,12 @@ def _attention(kind, shown, arrays):
 
 def _effects(cells, ablated, arrays, before=None, ablated_before=None):
     """Append the effects of one kind of attention; return that of each head, and where the cells are, unless
-    they are too many.
+    they are unknown or too many.
     """
     found = {"heads": _numbers(_of_heads(cells, ablated)), "isMeasured": ablated is not None}
     if before is not None:
         found["headsBefore"] = _numbers(_of_heads(before, ablated_before))
-    if cells.size > MAX_SCORES:
+    if cells is None or cells.size > MAX_SCORES:
         return found
     found["cells"] = arrays.add(cells, np.float16)
     return found if before is None else found | {"before": arrays.add(before, np.float16)}

@@ -81,7 +81,9 @@ def answer_of(words: Words, model: store.ModelSummary, trace: Trace, *, own: boo
     if config.architecture == "encoder":
         return _classes(words, model, trace)
     if own and trace.encoder:
-        return [{"said": words("writing.sentence", text=plain(written_text(trace)))}]
+        tip = words("writing.share")
+        written = {"said": words("writing.sentence", text=plain(written_text(trace)))}
+        return [written, {"said": f"{share_of_written(trace):.1%}", "small": True, "tip": tip}]
     if trace.encoder or trace.num_dropped:
         probs = trace.answer_probs
         best = int(probs.argmax())
@@ -90,6 +92,12 @@ def answer_of(words: Words, model: store.ModelSummary, trace: Trace, *, own: boo
     help_text = words("writing.append")
     offered = _offered(trace, trace.answer_probs, lambda token: {"do": "append", "token": token}, help_text)
     return [{"said": words("writing.offer")}, *offered]
+
+
+def share_of_written(trace: Trace) -> float:
+    """Return the probability with which an encoder-decoder writes its text: the product over its tokens."""
+    rows = np.flatnonzero(trace.read)
+    return float(np.exp(np.log(trace.probs.max(axis=-1)[rows]).sum()))
 
 
 def _classes(words, model, trace):
