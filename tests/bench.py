@@ -77,7 +77,7 @@ def open_bench(model="small", *, folder=None, seat=None, **state):
 
 
 def reasons_in(payload):
-    """Return the header of reasons, with the cells of each kind of attention as an array in place of its place."""
+    """Return the header of reasons, with the arrays of its cells in place of where they are."""
     length = int.from_bytes(payload[:8], "little")
     header = json.loads(payload[8 : 8 + length])
     for found in header.get("kinds", {}).values():

@@ -44,7 +44,7 @@ def is_foreign(url):
 
 def address_of(module):
     """Return an address at which a page can import a module of the views."""
-    return f"data:text/javascript;base64,{base64.b64encode(views.module(module).encode()).decode()}"
+    return f"data:text/javascript;base64,{base64.b64encode(views.bundle(module).encode()).decode()}"
 
 
 def settle(page):

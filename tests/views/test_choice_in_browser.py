@@ -30,7 +30,7 @@ def base64_of(data):
 @pytest.fixture
 def mount(browser, tmp_path):
     """Return what shows the heads of a trace at a place of a page, with one of them chosen by the server."""
-    module = f"data:text/javascript;base64,{base64_of(views.module('choice').encode())}"
+    module = f"data:text/javascript;base64,{base64_of(views.bundle('choice').encode())}"
     with watched_pages(browser) as new_page:
         page = new_page(viewport={"width": 400, "height": 900})
         file = tmp_path / "page.html"

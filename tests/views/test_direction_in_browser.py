@@ -15,7 +15,7 @@ PLACES = "elements => elements.map((each) => each.getBoundingClientRect().x)"
 
 
 def imported(name):
-    text = base64.b64encode(views.module(name).encode()).decode()
+    text = base64.b64encode(views.bundle(name).encode()).decode()
     return f'"data:text/javascript;base64,{text}"'
 
 

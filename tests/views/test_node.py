@@ -27,7 +27,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import payload_of_attentions
 from transformer_viz.pictures.compared import compared_payload, placed_effects
-from transformer_viz.pictures.theme import DIVERGING, SEQUENTIAL
+from transformer_viz.pictures.theme import DIVERGING, SEQUENTIAL, percent
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.values.attention_arrays import read_kinds

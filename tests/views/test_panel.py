@@ -4,9 +4,9 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from transformer_viz.pictures.views.panel import BLANK, MAX_LARGE, MAX_RULED, Scale, panel
 
 from transformer_viz.pictures.theme import DIVERGING, GAP, HEADS, SEQUENTIAL
-from transformer_viz.pictures.views.panel import BLANK, MAX_LARGE, MAX_RULED, Scale, panel
 
 VALUES = np.array([[0.1, np.nan, 0.7], [0.5, 0.25, 0.25]], np.float32)
 TOKENS = ("the", "<b>"), ("the", "dog", "the")

@@ -1,7 +1,7 @@
 """The interactive attention views: plain ES modules, shared by the app and standalone pages."""
 
 from transformer_viz.pictures.views.forming import curves_of, heads_forming
-from transformer_viz.pictures.views.modules import module, served_modules, stylesheet, version
+from transformer_viz.pictures.views.modules import bundle, served_modules, stylesheet, version
 from transformer_viz.pictures.views.page import page
 from transformer_viz.pictures.views.payload import (
     LARGEST,
@@ -22,10 +22,10 @@ __all__ = [
     "Arrays",
     "AttentionPayload",
     "Evidence",
+    "bundle",
     "curves_of",
     "effect_arrays",
     "heads_forming",
-    "module",
     "packed",
     "page",
     "payload_bytes",

@@ -1,6 +1,5 @@
-"""ES modules of the views, without a build step: as the app serves them, or with their imports inlined."""
+"""ES modules of the views, without a build step: as the app serves them, or several as one."""
 
-import base64
 import functools
 import hashlib
 import re
@@ -10,7 +9,13 @@ from types import MappingProxyType
 
 FOLDER = Path(__file__).parent
 
-IMPORT = re.compile(r'from "\./([a-z]+)\.js"')
+IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([a-z]+)\.js";$', re.MULTILINE)
+
+DEFAULT = re.compile(r"^export default ", re.MULTILINE)
+
+INDENTATION = re.compile(r"^ +", re.MULTILINE)
+
+EXPORT = re.compile(r"^export (?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
 
 COMMENT = re.compile(r"^ *//[^\n]*\n|(^ *)?/\*\*(?:(?!\*/).)*\*/(?: |\n+)", re.MULTILINE | re.DOTALL)
 """Comments of lines of their own and types: `make lint` checks the types; the browser does not need them."""
@@ -30,13 +35,34 @@ def version() -> str:
 
 
 @functools.cache
-def module(name: str) -> str:
-    """Return an ES module whose imports are data URLs.
+def bundle(name: str) -> str:
+    """Return a module and all that it imports as one module, without a server to fetch them from.
+
+    Each becomes a function of its own, so that none sees the names of another; indentation is left out.
 
     Args:
         name: File name without ".js".
     """
-    return IMPORT.sub(lambda found: f'from "{_address(found[1])}"', served_modules()[f"{name}.js"])
+    names = EXPORT.findall(served_modules()[f"{name}.js"])
+    exports = [f"export const {{ {', '.join(names)} }} = ${name};", f"export default ${name}.$default;"]
+    return INDENTATION.sub("", "\n".join([*map(_wrapped, _order(name)), *exports]))
+
+
+def _order(name):
+    """Return a module behind all that it imports, each once."""
+    found: list[str] = []
+    for file in dict.fromkeys(file for _, file in IMPORT.findall(served_modules()[f"{name}.js"])):
+        found += [each for each in _order(file) if each not in found]
+    return [*found, name]
+
+
+def _wrapped(name):
+    """Return a module as a function that is called at once, and returns what it exports."""
+    text = served_modules()[f"{name}.js"]
+    text = IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = ${found[2]};", text)
+    exports = ["$default", *EXPORT.findall(text)]
+    text = DEFAULT.sub("$default = ", EXPORT.sub(lambda found: found[0].removeprefix("export "), text))
+    return f"const ${name} = (() => {{\nlet $default;\n{text}return {{ {', '.join(exports)} }};\n}})();"
 
 
 def stylesheet(name: str) -> str:
@@ -46,10 +72,3 @@ def stylesheet(name: str) -> str:
         name: File name without ".css".
     """
     return (FOLDER / f"{name}.css").read_text(encoding="utf-8")
-
-
-@functools.cache
-def _address(name):
-    """Return a module as a data URL, the same one for every import of it."""
-    text = base64.b64encode(module(name).encode()).decode()
-    return f"data:text/javascript;base64,{text}"

@@ -7,7 +7,7 @@ import json
 
 from transformer_viz.language import TAGS
 from transformer_viz.pictures.theme import BACKGROUND
-from transformer_viz.pictures.views.modules import module, stylesheet
+from transformer_viz.pictures.views.modules import bundle, stylesheet
 
 LEVEL = 6
 """How hard a page is compressed."""
@@ -73,7 +73,7 @@ def page(payload: bytes, *, title: str, language: str = "en", start: dict | None
         title=html.escape(title),
         **BACKGROUND,
         style=stylesheet("lens") + stylesheet("pipeline"),
-        script=module("lens"),
+        script=bundle("lens"),
         data=json.dumps(base64.b64encode(halves).decode()),
         least=LEAST_HEIGHT,
         margin=MARGIN,

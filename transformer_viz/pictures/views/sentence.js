@@ -55,16 +55,15 @@ function skipSpaces(text, at) {
  * @param {string} text
  * @param {Shown[]} words In order.
  * @param {number | null} chosen Number of the word that is pressed.
- * @param {{press: (number: number) => void, key: (event: KeyboardEvent, number: number) => void} | null} act
- *   What a press and a key do; null: nothing.
+ * @param {((number: number) => void) | null} press What a press on a word does; null: nothing.
  * @param {{gone: string, hidden: string, there: string}} tips
  */
-export function wordsOf(text, words, chosen, act, tips) {
+export function wordsOf(text, words, chosen, press, tips) {
   let last = 0;
   const parts = words.map((word, number) => {
     const between = text.slice(last, word.start);
     last = word.end;
-    return [between, wordOf(text.slice(word.start, word.end), word, number, number === chosen, act, tips)];
+    return [between, wordOf(text.slice(word.start, word.end), word, number, number === chosen, press, tips)];
   });
   return html`<span class="words" dir="auto">${parts}${text.slice(last)}</span>`;
 }
@@ -74,19 +73,19 @@ export function wordsOf(text, words, chosen, act, tips) {
  * @param {Shown} word
  * @param {number} number
  * @param {boolean} isChosen
- * @param {{press: (number: number) => void, key: (event: KeyboardEvent, number: number) => void} | null} act
+ * @param {((number: number) => void) | null} press What a press on a word does; null: nothing.
  * @param {{gone: string, hidden: string, there: string}} tips
  */
-function wordOf(text, { is, tint }, number, isChosen, act, tips) {
+function wordOf(text, { is, tint }, number, isChosen, press, tips) {
   const value = tint?.value ? html`<small>${tint.value}</small>` : nothing;
   const kind = `word ${is} ${tint?.way ?? ""}`;
   const share = `--share: ${tint?.share ?? 0}`;
   const tip = [tint?.tip, fill(tips[is], { word: text })].filter(Boolean).join(" ");
-  if (!act)
+  if (!press)
     return html`<span class=${kind} style=${share} title=${tint?.tip ?? nothing}>${value}${text}</span>`;
   return html`<span class=${kind} style=${share} title=${tip} role="button" tabindex="0"
     data-word=${number} aria-pressed=${is === "there" ? nothing : "true"} aria-expanded=${isChosen ? "true" : nothing}
-    @click=${() => act.press(number)} @keydown=${(/** @type {KeyboardEvent} */ event) => act.key(event, number)}
+    @click=${() => press(number)}
     >${value}${text}</span>`;
 }
 

@@ -2,6 +2,7 @@
 
 import { isProjected, keepRun, remember, runInAddress, start, write } from "./address.js";
 import { parts as marked, menu } from "./blocks.js";
+import { onKey } from "./keys.js";
 import { mount } from "./lens.js";
 import { html, nothing, render } from "./lit.js";
 import { MapOfModel } from "./map.js";
@@ -141,8 +142,9 @@ class Workbench {
     this.painted = []; // masks that were painted, to be undone
     this.back = () => this.goBack();
     window.addEventListener("popstate", this.back);
-    this.key = (/** @type {KeyboardEvent} */ event) => this.pressed(event);
-    document.addEventListener("keydown", this.key);
+    onKey(this.top, ".word", (event, word) => this.keyOnWord(event, Number(word.dataset.word)));
+    onKey(this.top, "textarea", (event) => this.keyInBox(event));
+    onKey(document.body, "*", (event) => this.root.isConnected && this.pressed(event));
     this.leave = (/** @type {Event} */ event) => this.left(event);
     document.addEventListener("pointerdown", this.leave);
   }
@@ -153,7 +155,6 @@ class Workbench {
     this.map?.stop();
     keepRun(null);
     window.removeEventListener("popstate", this.back);
-    document.removeEventListener("keydown", this.key);
     document.removeEventListener("pointerdown", this.leave);
   }
 
@@ -618,16 +619,15 @@ class Workbench {
   /** @param {KeyboardEvent} event */
   pressed(event) {
     const { key } = event;
-    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
     const from = event.composedPath()[0];
-    if (from instanceof HTMLElement && from.matches("input, textarea, select, [contenteditable]")) return;
-    if (key === "e" || key === "E") {
-      event.preventDefault();
-      this.edit();
-    } else if (key === "Escape" && this.chosen !== null) {
+    if (from instanceof HTMLElement && from.matches("input, textarea, select, [contenteditable]"))
+      return false;
+    if (key === "e" || key === "E") this.edit();
+    else if (key === "Escape" && this.chosen !== null) {
       this.chosen = null;
       this.draw();
-    }
+    } else return false;
+    return true;
   }
 
   /** A press elsewhere leaves the word that was chosen, and closes the menus. @param {Event} event */
@@ -690,8 +690,8 @@ class Workbench {
     const { text, words } = this.shownWords();
     if (event.key === "Enter" || event.key === " ") this.pressWord(number);
     else if (event.key === "Delete" && words[number].is === "there") this.takeAway(text, words, number);
-    else return;
-    event.preventDefault();
+    else return false;
+    return true;
   }
 
   /** Take a word away, or bring it back. @param {string} text @param {Shown[]} words @param {number} number */
@@ -752,16 +752,11 @@ class Workbench {
     const target = told?.hasTarget ? this.targetBox() : nothing;
     if (this.typed !== null || !this.said) return html`${this.box()}${target}${this.examples()}`;
     const { text, words: shown } = this.shownWords();
-    const act = this.experiment
-      ? null
-      : {
-          press: (/** @type {number} */ n) => this.pressWord(n),
-          key: (/** @type {KeyboardEvent} */ e, /** @type {number} */ n) => this.keyOnWord(e, n),
-        };
+    const press = this.experiment ? null : (/** @type {number} */ number) => this.pressWord(number);
     const tips = { there: words["bench.word"], gone: words["bench.bring"], hidden: words["bench.bring"] };
     return html`
       <div class="text" role="group" aria-label=${words["sentence.label"]} title=${this.reasons?.b.unit ?? nothing}>
-        ${wordsOf(text, shown, this.chosen, act, tips)}
+        ${wordsOf(text, shown, this.chosen, press, tips)}
         ${this.chosen === null ? nothing : this.wordMenu(shown[this.chosen], text, shown)}
         <button class="edit" title=${words["bench.edit_help"]} @click=${() => this.edit()}>✎ ${words["bench.edit"]}</button>
       </div>
@@ -789,8 +784,7 @@ class Workbench {
         this.composing = false;
         this.type(event);
       }}
-      @input=${(/** @type {Event} */ event) => this.type(event)}
-      @keydown=${(/** @type {KeyboardEvent} */ event) => this.keyInBox(event)}></textarea>
+      @input=${(/** @type {Event} */ event) => this.type(event)}></textarea>
       <button class="show" title=${words["sentence.show.help"]} @click=${() => this.say(this.typed ?? this.state.text)}>
         ${words["sentence.show"]}</button>`;
   }
@@ -805,11 +799,11 @@ class Workbench {
 
   /** @param {KeyboardEvent} event */
   keyInBox(event) {
-    if (event.isComposing) return;
-    if (event.key === "Enter") {
-      event.preventDefault();
-      this.say(/** @type {HTMLTextAreaElement} */ (event.target).value.replace(/\n/g, " "));
-    } else if (event.key === "Escape" && this.said) this.leaveBox();
+    if (event.isComposing) return false;
+    if (event.key === "Enter") this.say(this.typed ?? this.state.text);
+    else if (event.key === "Escape" && this.said) this.leaveBox();
+    else return false;
+    return true;
   }
 
   targetBox() {
