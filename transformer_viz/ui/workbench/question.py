@@ -243,7 +243,7 @@ def _run(asked: Asked) -> Run:
 
 def said_of_error(words: Words, question: Question, error: Exception) -> dict[str, str]:
     """Return why there is no answer, as a hint or a problem in one sentence."""
-    model = question.asked.model.name
+    model, own = question.asked.model.name, question.seat.folder
     if isinstance(error, NoTokensError):
         return {"hint": words("sentence.no_tokens")}
     if isinstance(error, EngineError):
@@ -251,8 +251,8 @@ def said_of_error(words: Words, question: Question, error: Exception) -> dict[st
         note("engine", level=logging.WARNING, by=question.seat.visitor, **facts)
         return {"problem": words(f"engine.{error.code}", command=command(), **error.facts)}
     if isinstance(error, store.ModelError):
-        return {"problem": words("model.unreadable", reason=problem_of(words, error))}
-    return {"problem": problem_of(words, error)}
+        return {"problem": words("model.unreadable", reason=problem_of(words, error, own))}
+    return {"problem": problem_of(words, error, own)}
 
 
 def _tell(tell, words, stage, done, total):

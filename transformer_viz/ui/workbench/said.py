@@ -5,6 +5,7 @@ In a sentence, ** stands around what is set in bold, and nowhere else.
 
 import difflib
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from transformer_viz.text.unicode import visible
 from transformer_viz.ui.shell import card_facts
 from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, limits_in
 from transformer_viz.ui.shell.language import sendable
+from transformer_viz.ui.shell.problems import without_folders
 from transformer_viz.ui.workbench.asked import tokenizer_in
 from transformer_viz.values.comparison import Comparison
 from transformer_viz.values.config import NO_ID, TransformerConfig
@@ -321,6 +323,6 @@ def stand_in_of(model: store.ModelSummary) -> str:
     return "" if config.unk_id == NO_ID or config.fills_in else UNK
 
 
-def problem_of(words: Words, error: Exception | Phrase) -> str:
-    """Return an error about a run as a sentence."""
-    return plain(sentence_of(error, words.language))
+def problem_of(words: Words, error: Exception | Phrase, own: Path | None) -> str:
+    """Return an error about a run as a sentence, without paths of the server; `own` as for `without_folders`."""
+    return plain(without_folders(sentence_of(error, words.language), own))
