@@ -225,9 +225,23 @@ def _small(said):
     return {"said": said, "small": True}
 
 
-def notes_of(
-    words: Words, model: store.ModelSummary, trace: Trace, models: Iterable[store.ModelSummary]
-) -> list[Item]:
+def reader_of(model: store.ModelSummary, text: str, models: Callable[[], Iterable[store.ModelSummary]]) -> str:
+    """Return the name of a model of a kind that reads a text which another does not; "": it does, or none does.
+
+    Args:
+        model: The one that may not.
+        text: The text.
+        models: Returns the usable models that the visitor sees.
+    """
+    script = main_script([text])
+    if not is_foreign(script, model):
+        return ""
+    kind = _kind_of(model)
+    able = [each for each in models() if each.config and _kind_of(each) == kind and _script_of(each) == script]
+    return max(able, key=lambda each: each.size).name if able else ""
+
+
+def notes_of(words: Words, model: store.ModelSummary, trace: Trace, reader: str) -> list[Item]:
     """Return how a text was truncated, which words are unknown to the model, and whether it is in a script
     that the model has not learned from.
 
@@ -235,12 +249,12 @@ def notes_of(
         words: Sentences of the visitor's language.
         model: The model.
         trace: What it has read.
-        models: Usable models that the visitor sees, one of which may read that script.
+        reader: As `reader_of` returns it.
     """
     notes: list[Item] = []
     script = main_script([trace.text])
     if is_foreign(script, model):
-        notes += _foreign(words, script, model, models)
+        notes += _foreign(words, script, model, reader)
     if trace.num_dropped and trace.cut_at is not None:
         notes.append(_cut(words, trace))
         if longest := count_in(model.card, "longest"):
@@ -270,15 +284,12 @@ def is_foreign(script: str, model: store.ModelSummary) -> bool:
     return bool(own and script and own != script)
 
 
-def _foreign(words, script, model, models):
-    """Return that a model does not read a script, and a button that opens one of its kind that does."""
+def _foreign(words, script, model, reader):
+    """Yield that a model does not read a script, and a button that opens one of its kind that does."""
     own, other = (words(SCRIPTS.get(name, "script.other")) for name in (_script_of(model), script))
-    kind = _kind_of(model)
-    able = [each for each in models if each.config and _kind_of(each) == kind and _script_of(each) == script]
     yield {"said": words("reading.foreign", model=plain(model.name), own=own, other=other), "warns": True}
-    if able:
-        reads = max(able, key=lambda each: each.size)
-        yield {"press": words("positions.open", model=reads.name), "open": reads.name}
+    if reader:
+        yield {"press": words("positions.open", model=plain(reader)), "open": reader}
 
 
 def _script_of(model):

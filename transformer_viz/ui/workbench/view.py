@@ -38,6 +38,7 @@ from transformer_viz.ui.workbench.said import (
     notes_of,
     order_of,
     plain,
+    reader_of,
     stand_in_of,
     words_read,
 )
@@ -80,20 +81,21 @@ def view_bytes(
         models: Returns the usable models that the visitor sees.
         lesson: Where the views open; None: there is no lesson.
     """
-    return _view(asked, found, models, lesson)
+    return _view(asked, found, reader_of(asked.model, found.trace.text, models), lesson)
 
 
 @cached(
     LRUCache(MAX_BYTES, getsizeof=len),
-    key=lambda asked, found, models, lesson: (asked.facts, stamp_of(asked.request.model), lesson),
+    key=lambda asked, found, reader, lesson: (asked.facts, stamp_of(asked.request.model), reader, lesson),
     lock=threading.Lock(),
 )
-def _view(asked, found, models, lesson):
+def _view(asked, found, reader, lesson):
+    """Return the payload, which all visitors share: what is of one alone, as own models, is in the key."""
     words, config = Words(asked.language), config_of(asked.model)
     comparison = found.comparison(asked)
     acts = acts_of(words, config, asked.request, asked.before, found.trace)
     explains = asks_why(config, found.former or found.trace) and not why_not(words, found.trace)
-    said = said_of(words, asked, found, comparison, models)
+    said = said_of(words, asked, found, comparison, reader)
     around = Around(acts, lesson, pipeline_of(config, words), True, explains, said)
     if comparison is not None and comparison.has_same_heads:
         return compared_payload(comparison, words, around=around)
@@ -103,13 +105,9 @@ def _view(asked, found, models, lesson):
 
 
 def said_of(
-    words: Words,
-    asked: Asked,
-    found: Found,
-    comparison: Comparison | None,
-    models: Callable[[], list[store.ModelSummary]],
+    words: Words, asked: Asked, found: Found, comparison: Comparison | None, reader: str
 ) -> dict[str, Any]:
-    """Return all that the workbench says of a run.
+    """Return all that the workbench says of a run; `reader` as for `notes_of`.
 
     Returns:
         text, target: As the model has read them. words: Of the text, as `words_read`. answer: What the model
@@ -150,7 +148,7 @@ def said_of(
         notes.append(order_of(words, trace))
     if found.heads is not None and found.heads.num_heads > 1:
         notes.append({"said": plain(together_text(words, trace, found.heads)), "small": True})
-    said["notes"] = [*notes, *notes_of(words, model, trace, models())]
+    said["notes"] = [*notes, *notes_of(words, model, trace, reader)]
     return said
 
 
