@@ -225,19 +225,21 @@ def _small(said):
     return {"said": said, "small": True}
 
 
-def reader_of(model: store.ModelSummary, text: str, models: Callable[[], Iterable[store.ModelSummary]]) -> str:
-    """Return the name of a model of a kind that reads a text which another does not; "": it does, or none does.
+def reader_of(
+    model: store.ModelSummary, text: str, models: Callable[[], Iterable[store.ModelSummary]]
+) -> str:
+    """Return the name of a model that reads a text whose script is foreign to another of its kind; "": none.
 
     Args:
-        model: The one that may not.
+        model: The other one.
         text: The text.
         models: Returns the usable models that the visitor sees.
     """
     script = main_script([text])
     if not is_foreign(script, model):
         return ""
-    kind = _kind_of(model)
-    able = [each for each in models() if each.config and _kind_of(each) == kind and _script_of(each) == script]
+    alike = (each for each in models() if each.config and _kind_of(each) == _kind_of(model))
+    able = [each for each in alike if _script_of(each) == script]
     return max(able, key=lambda each: each.size).name if able else ""
 
 
@@ -335,5 +337,5 @@ def stand_in_of(model: store.ModelSummary) -> str:
 
 
 def problem_of(words: Words, error: Exception | Phrase, own: Path | None) -> str:
-    """Return an error about a run as a sentence, without paths of the server; `own` as for `without_folders`."""
+    """Return an error about a run as a sentence without paths; `own` as for `without_folders`."""
     return plain(without_folders(sentence_of(error, words.language), own))

@@ -86,7 +86,7 @@ def view_bytes(
 
 @cached(
     LRUCache(MAX_BYTES, getsizeof=len),
-    key=lambda asked, found, reader, lesson: (asked.facts, stamp_of(asked.request.model), reader, lesson),
+    key=lambda asked, found, reader, lesson: (asked.facts, _stamps(asked), reader, lesson),
     lock=threading.Lock(),
 )
 def _view(asked, found, reader, lesson):
@@ -102,6 +102,11 @@ def _view(asked, found, reader, lesson):
     model = asked.model.reference
     known = head_roles_of(model), word_preferences(model)
     return payload_of(found.trace, words, asked.looks, found.heads, None, *known, around)
+
+
+def _stamps(asked):
+    """Return the stamps of the models of both runs: a rewritten one has another."""
+    return tuple(stamp_of(each.model) for each in (asked.request, asked.before) if each)
 
 
 def said_of(
