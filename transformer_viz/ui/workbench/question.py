@@ -21,7 +21,7 @@ from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.server import shared_engine
 from transformer_viz.ui.shell.shelf import found_model, usable_models
 from transformer_viz.ui.shell.unexpected import note_unexpected
-from transformer_viz.ui.workbench.asked import Asked, UnknownError, read
+from transformer_viz.ui.workbench.asked import MALFORMED, Asked, UnknownError, read
 from transformer_viz.ui.workbench.lesson import lesson_view
 from transformer_viz.ui.workbench.reasons import (
     About,
@@ -76,16 +76,15 @@ class Question:
         """
         find = partial(found_model, folder=seat.folder)
         asked = read(given, find)
-        act, wants, about = (given.get(name) for name in ("act", "wants", "about"))
+        act, wants = given.get("act"), given.get("wants")
         if isinstance(act, Mapping):
             try:
                 asked = asked.after(act, find)
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            except MALFORMED as error:
                 raise UnknownError(f"Nothing can do this act ({type(error).__name__}).") from None
         if wants not in (None, RUN, WHY):
             raise UnknownError("Nothing else can be wanted of a run.")
-        named = sorted((str(name), str(value)) for name, value in (about or {}).items() if value)
-        return cls(seat, asked, wants or RUN, tuple(named), given.get("live") is True)
+        return cls(seat, asked, wants or RUN, _named(given.get("about")), given.get("live") is True)
 
     @property
     def facts(self) -> str:
@@ -206,13 +205,18 @@ def export(question: Question, kind: str, given: Any) -> File | None:
             found = found._replace(trace=whole_answer(question.asked.request))
         explained = None
         if isinstance(about, dict):
-            named = tuple(sorted((str(name), str(value)) for name, value in about.items() if value))
-            asked = Question(question.seat, question.asked, WHY, named)
+            asked = Question(question.seat, question.asked, WHY, _named(about))
             explained = asked.effects(found, _silent)
         effects = None if explained is None else explained[1]
         return file_of(question.asked, found, effects, kind, start if isinstance(start, dict) else None)
     except (EngineError, store.ModelError, ValueError):
         return None
+
+
+def _named(about):
+    """Return which answer is explained: pairs of names, in order; what is no object names none."""
+    named = about.items() if isinstance(about, Mapping) else ()
+    return tuple(sorted((str(name), str(value)) for name, value in named if value))
 
 
 def _simpler(asked: Asked) -> Iterator[tuple[str, Asked]]:
