@@ -106,7 +106,7 @@ class Question:
         if not str(asked.request.text).strip():
             return header | {"hint": words("sentence.empty")}, b""
         try:
-            content = self._bytes(partial(_tell, tell, words))
+            content = self.content(partial(_tell, tell, words))
             header["key"] = self.seat.key_of(self, self.facts)
         except GoneError:
             raise
@@ -125,7 +125,7 @@ class Question:
         for part, asked in _simpler(self.asked):
             question = replace(self, asked=asked)
             try:
-                content = question._bytes(partial(_tell, tell, words))
+                content = question.content(partial(_tell, tell, words))
             except GoneError:
                 raise
             except Exception:  # noqa: S112  the first error is logged; the next trial leaves out more
@@ -145,7 +145,8 @@ class Question:
         heads: Any = ask(replace(asked.request, wants=EFFECTS)) if wants_heads else None
         return Found(trace, former, heads)
 
-    def _bytes(self, progress):
+    def content(self, progress: Callable[[str, int, int], None]) -> bytes:
+        """Return the bytes of the answer; errors as for `Engine.answer`."""
         found = self.found(progress)
         if self.wants == WHY:
             return self._reasons(found, progress)
@@ -178,6 +179,14 @@ class Question:
         if isinstance(effects, tuple) and comparison is not None:
             return compared_reasons_bytes(words, self.asked, comparison, effects, about)
         return reasons_bytes(words, self.asked, found.trace, cast(Effects, effects), about)
+
+
+def view(question: Question) -> bytes | None:
+    """Return the bytes of an answer once more; None: there is none any more."""
+    try:
+        return question.content(_silent)
+    except (EngineError, store.ModelError, ValueError):
+        return None
 
 
 def vectors(question: Question, kind: str, layer: int) -> bytes | None:
