@@ -88,7 +88,10 @@ def answer_of(words: Words, model: store.ModelSummary, trace: Trace, *, own: boo
         probs = trace.answer_probs
         best = int(probs.argmax())
         token, percent = plain(label_of(trace, best)), f"{probs[best]:.1%}"
-        return [{"said": words("writing.next", token=token, percent=percent)}, *_bars(trace, probs)]
+        return [
+            {"said": words("writing.next", token=token, percent=percent)},
+            *_bars(trace, probs, _likeliest(probs)),
+        ]
     help_text = words("writing.append")
     offered = _offered(trace, trace.answer_probs, lambda token: {"do": "append", "token": token}, help_text)
     return [{"said": words("writing.offer")}, *offered]
@@ -98,7 +101,11 @@ def _classes(words, model, trace):
     """Return the prediction, with the probabilities of the likeliest labels."""
     key = "prediction.undecided" if is_undecided(trace.probs) else "prediction.sentence"
     said = words(key, label=plain(trace.labels[int(trace.probs.argmax())]))
-    return [{"said": said, "tip": limits_in(model.card, words.language)}, *_bars(trace, trace.probs)]
+    likeliest = sorted(_likeliest(trace.probs))  # in the order of the labels, whatever the text
+    return [
+        {"said": said, "tip": limits_in(model.card, words.language)},
+        *_bars(trace, trace.probs, likeliest),
+    ]
 
 
 def is_undecided(probs: np.ndarray) -> bool:
@@ -107,11 +114,15 @@ def is_undecided(probs: np.ndarray) -> bool:
     return len(likeliest) == 2 and likeliest[1] - likeliest[0] < UNDECIDED
 
 
-def _bars(trace, probs):
-    """Return a bar for each of the likeliest labels."""
-    likeliest = np.argsort(-probs)[:MAX_BARS].tolist()
+def _likeliest(probs):
+    """Return the numbers of the likeliest labels that have a bar, the likeliest first."""
+    return np.argsort(-probs)[:MAX_BARS].tolist()
+
+
+def _bars(trace, probs, numbers):
+    """Return a bar for each of some labels."""
     return [
-        {"bar": float(probs[i]), "text": f"{plain(label_of(trace, i))} · {probs[i]:.1%}"} for i in likeliest
+        {"bar": float(probs[i]), "text": f"{plain(label_of(trace, i))} · {probs[i]:.1%}"} for i in numbers
     ]
 
 
@@ -146,8 +157,10 @@ def gaps_of(words: Words, model: store.ModelSummary, trace: Trace, changed: Chan
 def _gap(words, config, tokenizer, trace, changed, place):
     """Return the likeliest tokens at a [MASK] as buttons that fill it in, and one for the original."""
     probs, (begin, end), mask = trace.probs[place], trace.offsets[place], tokenizer.mask
-    before, after = trace.text[:begin].split(" ")[-2:], trace.text[end:].split(" ")[:2]
-    around = plain(" ".join(before)) + mask + plain(" ".join(after))
+    numbers = word_of_token(trace.text, trace.offsets)
+    first, last = np.flatnonzero(abs(numbers - numbers[place]) <= 1)[[0, -1]]
+    before, after = trace.text[trace.offsets[first][0] : begin], trace.text[end : trace.offsets[last][1]]
+    around = plain(before) + plain(mask) + plain(after)
     fill = words("filling.fill", mask=plain(mask))
     line = [{"said": f"“{around}”"}]
     line += _offered(trace, probs, lambda token: {"do": "fill", "begin": begin, "token": token}, fill)
