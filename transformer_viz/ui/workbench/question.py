@@ -105,6 +105,7 @@ class Question:
             return header | {"busy": True}, b""
         if not str(asked.request.text).strip():
             return header | {"hint": words("sentence.empty")}, b""
+        restarts = shared_engine().restarts
         try:
             content = self.content(partial(_tell, tell, words))
             header["key"] = self.seat.key_of(self, self.facts)
@@ -114,6 +115,8 @@ class Question:
             return header | said_of_error(words, self, error), b""
         except Exception as error:
             return self._without_what_breaks(error, tell)
+        if shared_engine().restarts > restarts:
+            header["hint"] = words("engine.restarted")
         if self.wants == RUN and not self.is_live:
             self.seat.shown = _run(asked)
         return header, content
