@@ -86,8 +86,9 @@ def show_workbench(model: store.ModelSummary) -> None:
 
 
 def _template(key):
-    """Return a sentence of the visitor's language with its {names} unreplaced."""
-    found = words().sentences[key]
+    """Return a sentence of the visitor's language with its {names} unreplaced; Chinese has no singular."""
+    sentences = words().sentences
+    found = sentences.get(key) or sentences[key.replace(".one", ".other")]
     return found if isinstance(found, str) else t(key)
 
 
