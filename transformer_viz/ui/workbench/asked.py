@@ -67,7 +67,7 @@ class Asked(NamedTuple):
     def state(self) -> dict[str, Any]:
         """What the browser keeps of it, and sends again."""
         before = self.before and {
-            "model": _name(self.before.model),
+            "model": name_of(self.before.model),
             "text": self.before.text,
             "target": self.before.target or "",
             "changes": self.before.changes.to_dict(),
@@ -254,6 +254,6 @@ def _filled(given, text):
     return found if ends == sorted(ends) else ()
 
 
-def _name(reference):
+def name_of(reference: str) -> str:
     """Return the name of the model of a reference, which may be a folder."""
     return reference.replace("\\", "/").rpartition("/")[2]

@@ -110,7 +110,9 @@ def offered(words: Words, config: TransformerConfig, trace: Trace, about: About)
         and {
             "label": words("why.position"),
             "usual": words(f"why.position.{kind}"),
-            "options": [[str(place), f"{place} · {plain(token)}"] for place, token in places.items()],
+            "options": [
+                [str(place), f"{place} · {plain(visible(token))}"] for place, token in places.items()
+            ],
         }
     }
     row = row_of(config, trace, about.position)

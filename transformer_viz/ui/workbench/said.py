@@ -62,7 +62,7 @@ SCRIPTS = {CJK: "script.cjk", "LATIN": "script.latin"}
 
 def plain(text: str) -> str:
     """Return what is not ours without control characters, and without what would set it in bold."""
-    return sendable(visible(text)).replace("**", "*\u2060*")
+    return sendable(text).replace("**", "*\u2060*")
 
 
 def answer_of(words: Words, model: store.ModelSummary, trace: Trace, *, own: bool) -> list[Item]:
@@ -160,14 +160,14 @@ def _gap(words, config, tokenizer, trace, changed, place):
     numbers = word_of_token(trace.text, trace.offsets)
     first, last = np.flatnonzero(abs(numbers - numbers[place]) <= 1)[[0, -1]]
     before, after = trace.text[trace.offsets[first][0] : begin], trace.text[end : trace.offsets[last][1]]
-    around = plain(before) + plain(mask) + plain(after)
+    around = plain(visible(before) + mask + visible(after))
     fill = words("filling.fill", mask=plain(mask))
     line = [{"said": f"“{around}”"}]
     line += _offered(trace, probs, lambda token: {"do": "fill", "begin": begin, "token": token}, fill)
     change = changed.change_at(begin, end)
     if change is None:
         return line
-    word = plain(change.original.strip())
+    word = plain(visible(change.original.strip()))
     original = _token_at(config, tokenizer, trace, changed.restored(change).text, place)
     text = word if original is None else f"{word} · {probs[original]:.1%}"
     back = {"do": "restore", "begin": begin, "end": end}
@@ -277,7 +277,7 @@ def notes_of(words: Words, model: store.ModelSummary, trace: Trace, reader: str)
             notes.append(_small(words("reading.limit", most=most, longest=longest)))
     if trace.unknown.all():
         return [*notes, _small(words("reading.all_unknown"))]
-    unknown = list(dict.fromkeys(plain(trace.words[i]) for i in np.flatnonzero(trace.unknown)))
+    unknown = list(dict.fromkeys(plain(visible(trace.words[i])) for i in np.flatnonzero(trace.unknown)))
     if unknown:
         shown = words("list.comma").join(f"“{word}”" for word in unknown[:MAX_UNKNOWN])
         shown += " …" if len(unknown) > MAX_UNKNOWN else ""
@@ -318,7 +318,7 @@ def _kind_of(model):
 
 def order_of(words: Words, trace: Trace) -> Item:
     """Return the words of a reordered text as the model read them."""
-    read = [plain(word) for word in trace.words if word]
+    read = [plain(visible(word)) for word in trace.words if word]
     more = " …" if len(read) > MAX_WORDS else ""
     return _small(words("reading.order", text=" ".join(read[:MAX_WORDS]) + more))
 

@@ -28,7 +28,7 @@ from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.heads import head_roles_of, stamp_of
 from transformer_viz.ui.shell.tables import csv_for_excel
-from transformer_viz.ui.workbench.asked import Asked
+from transformer_viz.ui.workbench.asked import Asked, name_of
 from transformer_viz.ui.workbench.reasons import asks_why, why_not
 from transformer_viz.ui.workbench.said import (
     Item,
@@ -145,7 +145,7 @@ def said_of(
         said["before"] = {"text": comparison.a.text, "words": words_read(comparison.a), "answer": before}
         said["looks"], said["ablations"] = [], ""
         if not comparison.has_same_heads:
-            facts = {"a": plain(comparison.a.model), "b": plain(trace.model)}
+            facts = {"a": plain(name_of(comparison.a.model)), "b": plain(model.name)}
             notes.append({"said": words("compare.other_heads", **facts), "warns": True})
         if asked.before == asked.request:
             notes.append({"said": words("compare.nothing"), "small": True})
@@ -226,7 +226,7 @@ def _page(asked, found, comparison, effects, start):
         known = head_roles_of(model), word_preferences(model)
         shown = found.heads or (effects if isinstance(effects, Effects) else None)
         payload = payload_of(trace, words, asked.looks, shown, projected, *known, Around(pipeline=pipeline))
-    title = words("list.colon").join([trace.model, title])
+    title = words("list.colon").join([asked.model.name, title])
     return page(payload, title=title, language=asked.language, start=start)
 
 
