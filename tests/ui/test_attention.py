@@ -245,7 +245,8 @@ def test_a_target_belongs_to_its_text(decoders, reviews):
     assert bench.state["target"] == bench.said["target"] == "one two three"
     bench.act("text", text="A lovely film")
     assert bench.state["target"] == ""
-    assert answer(bench)[0].startswith("The model writes **") or "before" in bench.said
+    assert bench.state["before"]["target"] == "one two three"
+    assert answer(open_bench("translator", text="A lovely film"))[0].startswith("The model writes **")
     assert open_bench("small", target="one two three").state["target"] == ""  # it reads none
 
 
