@@ -157,7 +157,7 @@ def gaps_of(words: Words, model: store.ModelSummary, trace: Trace, changed: Chan
 def _gap(words, config, tokenizer, trace, changed, place):
     """Return the likeliest tokens at a [MASK] as buttons that fill it in, and one for the original."""
     probs, (begin, end), mask = trace.probs[place], trace.offsets[place], tokenizer.mask
-    numbers = word_of_token(trace.text, trace.offsets)
+    numbers = word_of_token(trace.text, trace.offsets, chinese_words(trace.text))
     first, last = np.flatnonzero(abs(numbers - numbers[place]) <= 1)[[0, -1]]
     before, after = trace.text[trace.offsets[first][0] : begin], trace.text[end : trace.offsets[last][1]]
     around = plain(visible(before) + mask + visible(after))
@@ -195,10 +195,11 @@ def change_of(words: Words, comparison: Comparison) -> tuple[list[Item], list[It
         return before, after
     label = f"**{plain(label_of(a, found.label))}**"
     points, odds = _signed(100 * (found.after - found.before), 1), _signed(found.log_odds, 2)
+    change = words("compare.change", points=points)
     way = "" if points == "0.0" else "lost" if found.after < found.before else "gained"
     after = [
         {"said": f"{label} {found.after:.1%}"},
-        {"said": f"**{words('compare.change', points=points)}**", "way": way},
+        {"said": f"**{change}**", "way": way},
         _small(words("compare.log_odds", change=odds)),
     ]
     number, share = found.likeliest

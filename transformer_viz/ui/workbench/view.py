@@ -11,7 +11,7 @@ import numpy as np
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
-from transformer_viz.language import Problem, Words
+from transformer_viz.language import Words
 from transformer_viz.pictures.changes import acts_of
 from transformer_viz.pictures.compared import compared_payload, placed_effects
 from transformer_viz.pictures.effects import together_text
@@ -188,8 +188,8 @@ def file_of(
     effects: Effects | tuple[Effects, Effects] | None,
     kind: str,
     start: dict[str, Any] | None,
-) -> File:
-    """Return all that is shown as a file.
+) -> File | None:
+    """Return all that is shown as a file; None: there is no such file of these runs.
 
     Args:
         asked: What is asked.
@@ -197,9 +197,6 @@ def file_of(
         effects: Effects on the answer, of two runs on both; None: unknown.
         kind: "csv", "npz" (the trace), "effects" (NPZ) or "html" (a page that needs no server).
         start: The selection on which such a page opens.
-
-    Raises:
-        Problem: If there is no such file of these runs.
     """
     comparison, name = found.comparison(asked), f"{asked.model.name}-attention"
     if kind == "csv":
@@ -211,7 +208,7 @@ def file_of(
         return File(f"{asked.model.name}-effects.npz", "application/zip", npz_of(effects))
     if kind == "html":
         return File(f"{name}.html", "text/html", _page(asked, found, comparison, effects, start).encode())
-    raise Problem("export.none")
+    return None
 
 
 def _page(asked, found, comparison, effects, start):
