@@ -8,7 +8,7 @@ from made_traces import unpack
 from transformer_viz import store
 from transformer_viz.ui.shell.card_facts import examples_of
 from transformer_viz.ui.workbench.question import Question
-from transformer_viz.ui.workbench.seat import new_seat
+from transformer_viz.ui.workbench.seat import new_seat, seat_of
 
 
 class Bench:
@@ -46,7 +46,8 @@ class Bench:
 
     def why(self, **about):
         """Return what is said of the reasons of the answer; without one, the last line of the answer."""
-        question = Question.read(self.seat, self.state | {"wants": "why", "about": about})
+        asked = {"wants": "why", "about": about or self.state.get("about")}
+        question = Question.read(self.seat, self.state | asked)
         header, content = question.answer(lambda line: None)
         return reasons_in(content) if content else header
 
@@ -76,8 +77,58 @@ def open_bench(model="small", *, folder=None, seat=None, **state):
     return Bench(seat, **first | around | state).ask()
 
 
+def bench_on(app, **more):
+    """Return the workbench of a page of the harness, as a browser opens it: as told, and by the address.
+
+    Args:
+        app: The page.
+        **more: Parts of the state in place of those of the address.
+    """
+    told = told_to(app)
+    state = fresh(told, {name: value[0] for name, value in lists_of(app.query_params).items()})
+    return Bench(seat_of(told["token"]), **state | more).ask()
+
+
+def told_to(app):
+    """Return what Python tells the workbench on a page of the harness."""
+    [found] = [each for each in app.get("bidi_component") if each.proto.component_name.endswith(".workbench")]
+    return json.loads(found.proto.json)
+
+
+def lists_of(parameters):
+    return {name: [value] if isinstance(value, str) else value for name, value in parameters.items()}
+
+
+def fresh(told, address):
+    """Return the state that workbench.js makes of an address when it opens; tests/node/workbench.test.mjs."""
+    parts = told["opened"] or {"effects": "", **address}
+    lesson = told["lesson"] or {"name": "", "revealed": False}
+    return {
+        "model": told["model"],
+        "text": parts.get("text", next(iter(told["examples"]), "")),
+        "target": parts.get("target", ""),
+        "changes": _object(parts.get("changes")) or {},
+        "before": _object(parts.get("before")),
+        "filled": [],
+        "looks": list(filter(None, address.get("looks", "").split("."))),
+        "ablates": parts.get("ablates", parts.get("effects") == "1"),
+        "language": told["language"],
+        "lesson": lesson["name"],
+        "revealed": lesson["revealed"],
+        "about": {name: address.get(name, "") for name in ("about", "rather", "at")},
+    }
+
+
+def _object(text):
+    try:
+        found = json.loads(text or "null")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def reasons_in(payload):
-    """Return the header of reasons, with the arrays of its cells in place of where they are."""
+    """Return the header of reasons, with the cells of each kind of attention as an array."""
     length = int.from_bytes(payload[:8], "little")
     header = json.loads(payload[8 : 8 + length])
     for found in header.get("kinds", {}).values():

@@ -117,7 +117,7 @@ def components(app, module):
 
 def views_on(app):
     """Return the views on the page; the components around it show nothing."""
-    around = ("history", "where", "goodbye", "translated", "effects", "tinted")
+    around = ("history", "where", "goodbye", "translated")
     return [each for each in app.get("bidi_component") if not each.proto.component_name.endswith(around)]
 
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pages
 import pytest
-from made_traces import unpack
-from pages import again, press
+from bench import bench_on, told_to
+from pages import press
 
 import transformer_viz as tv
 from transformer_viz.analysis import mask_to_bits
@@ -18,16 +18,14 @@ TEXT = "This film was not good at all"
 
 
 def compared(app):
-    """Return the URL's (A, changes of B) once the Attention page is shown."""
-    again(app)
-    before = Request.from_json(app.query_params["before"])
-    return before, json.loads(app.query_params.get("changes", "{}"))
+    """Return (A, changes of B) of what the Attention page opens."""
+    opened = told_to(pages.go_to_page(app, "attention"))["opened"]
+    return Request.from_json(opened["before"]), json.loads(opened["changes"] or "{}")
 
 
 def chips(app):
     """Return the changes that the views say are in force."""
-    [views] = pages.views_on(pages.go_to_page(app, "attention"))
-    return [chip["text"] for chip in unpack(views.proto.bytes)[0]["acts"]["chips"]]
+    return [chip["text"] for chip in bench_on(app).views["acts"]["chips"]]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +102,5 @@ def test_a_mask_of_a_translator_is_compared_head_by_head(kind, name, mask, chip)
 @pytest.mark.parametrize("model", [5, None, ["a"], "../models/attention-only", "gone"])
 def test_an_address_that_names_no_model_to_compare_with_compares_nothing(model):
     before = json.dumps({"model": model, "text": "a dull film"})
-    app = pages.open_page(model="attention-only", text="a lovely film", before=before)
-    assert not app.error
-    [views] = pages.views_on(app)
-    assert unpack(views.proto.bytes)[0]["acts"]["compare"]["act"] == {"do": "compare"}
+    bench = bench_on(pages.open_page(model="attention-only", text="a lovely film", before=before))
+    assert bench.views["acts"]["compare"]["act"] == {"do": "compare"}

@@ -1,24 +1,21 @@
-"""A model that fills in hidden tokens, on every page that looks into one."""
+"""A model that fills in hidden tokens: its gaps on the workbench, and every page that looks into one."""
 
+import itertools
 import json
 import shutil
 from urllib.parse import quote
 
 import numpy as np
 import pytest
-from pages import APP, again, open_page, shown
+from bench import open_bench, texts_of
+from pages import open_page, shown
 from playwright.sync_api import expect
 from small_models import REVIEWS, with_random_parameters, write
-from streamlit.testing.v1 import AppTest
 
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.pictures.labels import label_of
-from transformer_viz.text.gaps import ChangedText
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.text.unicode import visible
-from transformer_viz.ui.pages.attention.filling import CHANGED
-from transformer_viz.ui.pages.attention.prediction import SPECIAL
-from transformer_viz.ui.shell.language import escaped
+from transformer_viz.ui.workbench.said import NOT_TYPED
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.special import MASK
 
@@ -28,177 +25,199 @@ TEXT = "What a [MASK] film, not [MASK] at all."
 pytestmark = pytest.mark.usefixtures("engine", "filler")
 
 
-@pytest.fixture(scope="module")
-def filler(models_folder):
+def made(name, texts, kind, folder):
+    """Write a model that fills in, with a tokenizer of a kind."""
     config = TransformerConfig(
         vocab_size=90, max_len=31, d_model=14, num_layers=2, num_heads=2, output="tokens", tie_embeddings=True
     )
-    tokenizer = Tokenizer.train(REVIEWS, 90, kind="bpe", mask=True)
+    tokenizer = Tokenizer.train(texts, 90, kind=kind, mask=True)
     config = config.replace(vocab_size=tokenizer.vocab_size)
-    explorer = Explorer(with_random_parameters(config), tokenizer, name="filler")
-    write(explorer, models_folder)
-    yield explorer
+    explorer = Explorer(with_random_parameters(config), tokenizer, name=name)
+    write(explorer, folder)
+    return explorer
+
+
+@pytest.fixture(scope="module")
+def filler(models_folder):
+    yield made("filler", REVIEWS, "bpe", models_folder)
     shutil.rmtree(models_folder / "filler")
 
 
-def parts(app):
-    """Return the tokens of the text, as the page gives them to the browser, and what stands between them."""
-    [found] = [each for each in app.get("bidi_component") if each.proto.component_name.endswith("cloze")]
-    return json.loads(found.proto.json)["parts"]
+@pytest.fixture
+def chinese_filler(models_folder):
+    yield made("filler-zh", ["很好的房间。", "干净的房间。"] * 3, "characters", models_folder)
+    shutil.rmtree(models_folder / "filler-zh")
 
 
-def words_of(app):
-    return [part["word"] for part in parts(app) if isinstance(part, dict)]
+def opened(text, *hidden, **state):
+    """Return the workbench with some words of a text hidden by presses."""
+    bench = open_bench("filler", text=text, **state)
+    for word in hidden:
+        hide(bench, word)
+    return bench
 
 
-def offered(app, place):
-    """Return the buttons for a [MASK]: the likeliest tokens, then the original."""
-    keys = [f"fill-{place}-{number}" for number in range(4)] + [f"restore-{place}"]
-    return [button for button in app.button if button.key in keys]
+def hide(bench, word):
+    """Hide the last one of these words."""
+    begin = bench.state["text"].rindex(word)
+    return bench.act("hide", begin=begin, end=begin + len(word))
 
 
-def in_box(app):
-    return app.text_input(key="sentence").value
+def offered(bench, number):
+    """Return the buttons for the [MASK] of a number, from 0: the likeliest tokens, then the original."""
+    lines = [[item for item in line if "press" in item] for line in bench.said["gaps"]]
+    return [line for line in lines if line][number]
 
 
 def labels(buttons):
-    return [button.label.replace("\\", "") for button in buttons]
+    return [button["press"] for button in buttons]
 
 
-def opened(text, *hidden, **address):
-    """Return the page with some words of a text hidden, as presses on them would do."""
-    changed = ChangedText(text)
-    for word in hidden:
-        begin = changed.text.rindex(word)
-        changed = changed.replaced(begin, begin + len(word), MASK)
-    app = AppTest.from_file(APP, default_timeout=60)
-    app.session_state[CHANGED] = changed
-    for name, value in {"model": "filler", "text": changed.text, **address}.items():
-        app.query_params[name] = value
-    return again(app)
+def press(bench, button):
+    assert not button.get("off")
+    return bench.act(**button["act"])
 
 
 def test_every_gap_has_its_likeliest_tokens_with_their_probabilities(filler):
-    app = open_page(model="filler", text=TEXT)
-    trace = filler.trace(TEXT)
-    assert len(trace.gaps) == 2
-    for place, around in zip(trace.gaps, ("a [MASK] film", "not [MASK] at"), strict=True):
+    bench, trace = opened(TEXT), filler.trace(TEXT)
+    assert len(trace.gaps) == len(bench.said["gaps"]) == 2
+    for number, (place, around) in enumerate(
+        zip(trace.gaps, ("a [MASK] film", "not [MASK] at"), strict=True)
+    ):
         probs = trace.probs[place]
         likeliest = np.argsort(-probs)[:4]
-        assert labels(offered(app, place)) == [f"{label_of(trace, i)} · {probs[i]:.1%}" for i in likeliest]
-        assert f"“{escaped(around)}”" in shown(app)
+        assert labels(offered(bench, number)) == [f"{label_of(trace, i)} · {probs[i]:.1%}" for i in likeliest]
+        assert texts_of(bench.said["gaps"][number])[0] == f"“{around}”"
+
+
+def test_around_a_gap_one_word_each_side_is_shown_where_no_blank_stands_between_words(chinese_filler):
+    [line] = open_bench("filler-zh", text="很好的房间[MASK]干净的房间").said["gaps"]
+    assert texts_of(line)[0] == "“房间[MASK]干净”"
 
 
 def test_a_press_on_a_likely_token_fills_in_its_gap_alone(filler):
-    app = open_page(model="filler", text=TEXT)
-    trace = filler.trace(TEXT)
-    first, second = trace.gaps
+    bench, trace = opened(TEXT), filler.trace(TEXT)
+    _, second = trace.gaps
     number, token = next(
         (number, trace.labels[i])
         for number, i in enumerate(np.argsort(-trace.probs[second])[:4])
-        if trace.labels[i] not in SPECIAL
+        if trace.labels[i] not in NOT_TYPED
     )
-    offered(app, second)[number].click()
-    again(app)
-    tokens = filler.trace(in_box(app)).tokens
+    press(bench, offered(bench, 1)[number])
+    tokens = filler.trace(bench.state["text"]).tokens
     assert tokens == (*trace.tokens[:second], token, *trace.tokens[second + 1 :])
-    assert offered(app, first)
-    assert not offered(app, second)
-
-
-def test_a_press_on_a_token_for_a_text_that_was_typed_in_since_changes_nothing(filler):
-    app = open_page(model="filler", text=TEXT)
-    app.text_input(key="sentence").set_value("Not a [MASK] film.")
-    next(
-        button for button in app.button if (button.key or "").startswith("fill-") and not button.disabled
-    ).click()
-    assert in_box(again(app)) == "Not a [MASK] film."
+    assert len(bench.said["gaps"]) == 1
+    assert "before" not in bench.said
 
 
 def test_special_tokens_and_a_bare_space_cannot_be_pressed():
-    def page():
-        from types import SimpleNamespace
+    from types import SimpleNamespace
 
-        import numpy as np
+    from transformer_viz.ui.workbench.said import _offered
 
-        from transformer_viz.ui.pages.attention.prediction import offer_labels
-
-        probs = np.array([0.1, 0.4, 0.2, 0.3])
-        labels = ("▁film", "▁", "s", "[UNK]")
-        trace = SimpleNamespace(labels=labels, probs=probs[None], labels_are_spaced=True)
-        offer_labels(trace, probs, key="put", on_click=print, args=())
-
-    buttons = AppTest.from_function(page).run().button
+    probs = np.array([0.1, 0.4, 0.2, 0.3])
+    named = ("▁film", "▁", "s", "[UNK]")
+    trace = SimpleNamespace(labels=named, probs=probs[None], labels_are_spaced=True)
+    buttons = _offered(trace, probs, lambda token: {"token": token}, "")
     assert labels(buttons) == ["␣ · 40.0%", "[UNK] · 30.0%", "-s · 20.0%", "film · 10.0%"]
-    assert [button.disabled for button in buttons] == [True, True, False, False]
+    assert [button["off"] for button in buttons] == [True, True, False, False]
 
 
 def test_the_original_of_a_gap_has_its_probability_and_comes_back_alone(filler):
     text = "A Great life, a great 😀 plot."
-    app = opened(text, "plot", "great")
-    assert in_box(app) == "A Great life, a [MASK] 😀 [MASK]."
-    trace = filler.trace(in_box(app))
-    for place, word in zip(trace.gaps, ("great", "plot"), strict=True):
+    bench = opened(text, "plot", "great")
+    assert bench.state["text"] == "A Great life, a [MASK] 😀 [MASK]."
+    trace = filler.trace(bench.state["text"])
+    for number, (place, word) in enumerate(zip(trace.gaps, ("great", "plot"), strict=True)):
         probability = trace.probs[place, filler.labels.index(f"▁{word}")]
-        assert labels(offered(app, place)[4:]) == [f"{word} · {probability:.1%}"]
-    first, second = trace.gaps
-    offered(app, first)[4].click()
-    assert in_box(again(app)) == "A Great life, a great 😀 [MASK]."
-    offered(app, second)[4].click()
-    assert in_box(again(app)) == text
+        assert labels(offered(bench, number)[4:]) == [f"↶ {word} · {probability:.1%}"]
+    press(bench, offered(bench, 0)[4])
+    assert bench.state["text"] == "A Great life, a great 😀 [MASK]."
+    press(bench, offered(bench, 0)[4])
+    assert bench.state["text"] == text
 
 
-def test_an_original_of_several_tokens_has_no_probability_and_comes_back_too(filler):
-    app = opened("What a lovelylovely film.", "lovelylovely")
-    [button] = offered(app, *filler.trace(in_box(app)).gaps)[4:]
-    assert button.label == "lovelylovely"
-    button.click()
-    assert in_box(again(app)) == "What a lovelylovely film."
+def test_an_original_of_several_tokens_has_no_probability_and_comes_back_too():
+    bench = opened("What a lovelylovely film.", "lovelylovely")
+    [button] = offered(bench, 0)[4:]
+    assert button["press"] == "↶ lovelylovely"
+    assert press(bench, button).state["text"] == "What a lovelylovely film."
 
 
-def test_what_was_hidden_is_forgotten_once_the_text_is_typed_in():
-    app = opened("What a lovely film.", "lovely")
-    assert "restore" in {(button.key or "").split("-")[0] for button in app.button}
-    app.text_input(key="sentence").set_value("Not a [MASK] film.")
-    again(app)
-    assert "restore" not in {(button.key or "").split("-")[0] for button in app.button}
-    [gap] = [part for part in parts(app) if isinstance(part, dict) and part["hidden"]]
-    assert not gap["help"]
+def test_the_words_say_which_were_hidden_and_a_typed_mask_is_none_of_them():
+    bench = opened("Not a [MASK] great film.", "great")
+    text = bench.said["text"]
+    assert text == "Not a [MASK] [MASK] film."
+    assert [text[begin:end] for begin, end in bench.said["restored"]] == ["[MASK]"]
+    assert bench.said["restored"][0][0] == text.rindex("[MASK]")
+    for word in bench.said["words"]:
+        assert word["gap"] == (text[word["start"] : word["end"]] == MASK)
+    assert (bench.said["leaves_out"], bench.said["stands_in"]) == (False, MASK)
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_each_token_of_the_text_is_as_typed_and_says_what_a_press_does(filler, lang):
+def test_what_was_hidden_is_forgotten_once_another_text_is_shown():
+    bench = opened("What a lovely film.", "lovely")
+    assert bench.state["filled"]
+    assert len(offered(bench, 0)) == 5
+    bench.act("text", text="Not a [MASK] film.")
+    assert (bench.state["filled"], bench.said["restored"]) == ((), [])
+    assert len(offered(bench, 0)) == 4
+
+
+UNFIT = (
+    [[0, 99, "x"]],
+    [[4, 2, "x"]],
+    [[0, 4, "x"], [2, 6, "y"]],
+    ["ab"],
+    5,
+    [[1, 2]],
+    [[1e999, 2, "x"]],
+    {},
+)
+
+
+@pytest.mark.parametrize("filled", UNFIT, ids=str)
+def test_parts_that_cannot_be_of_the_text_were_not_filled_in(filled):
+    assert opened("What a [MASK] film.", filled=filled).said["restored"] == []
+
+
+def test_each_word_of_the_text_is_as_typed_and_covers_its_tokens(filler):
     text = "A “[MASK]”:\n很 👩\u200d🚀 very very unbeat!"
-    app = open_page(model="filler", text=text, lang=lang)
-    assert "▁" not in json.dumps(parts(app), ensure_ascii=False)
-    trace = filler.trace(text)
-    tokens = [part for part in parts(app) if isinstance(part, dict)]
-    assert [[*offsets] for offsets in trace.offsets if offsets[0] < offsets[1]] == [
-        t["place"] for t in tokens
-    ]
-    for token in tokens:
-        typed = text[slice(*token["place"])]
-        assert token["word"] == visible(typed)
-        assert token["hidden"] == (typed == MASK)
-        assert bool(token["help"]) == (typed != MASK)
-    joined = "".join(part if isinstance(part, str) else text[slice(*part["place"])] for part in parts(app))
-    assert joined == " ".join(text.split())
+    bench, trace = opened(text), filler.trace(text)
+    words = bench.said["words"]
+    assert "▁" not in json.dumps(words, ensure_ascii=False)
+    covered = [place for word in words for place in word["tokens"]]
+    seen = [place for place, (begin, end) in enumerate(trace.offsets) if begin < end]
+    assert sorted(covered) == seen
+    for word in words:
+        begin, end = word["start"], word["end"]
+        places = [trace.offsets[place] for place in word["tokens"]]
+        assert (places[0][0], places[-1][1]) == (begin, end)
+        assert word["gap"] == (trace.text[begin:end] == MASK)
+    between = [trace.text[one["end"] : other["start"]] for one, other in itertools.pairwise(words)]
+    assert all(not part.strip() for part in between)
 
 
-def test_of_a_text_that_is_cut_only_the_tokens_that_were_read_can_be_hidden(filler):
+def test_of_a_text_that_is_cut_only_the_words_that_were_read_can_be_hidden(filler):
     text = "A film and a plot. " * 20
-    app = open_page(model="filler", text=text)
-    trace = filler.trace(text)
+    bench, trace = opened(text), filler.trace(text)
     assert trace.num_dropped
-    assert words_of(app) == [word for word in trace.words if word]
-    assert parts(app)[-1].endswith("⋯")
+    read = {place for place, (begin, end) in enumerate(trace.offsets) if begin < end}
+    assert {place for word in bench.said["words"] for place in word["tokens"]} == read
 
 
 def test_if_there_are_more_gaps_than_the_page_lists_it_says_so():
-    app = open_page(model="filler", text="[MASK] " * 10)
-    listed = {button.key.split("-")[1] for button in app.button if (button.key or "").startswith("fill-")}
+    *listed, more = opened("[MASK] " * 10).said["gaps"]
     assert len(listed) == 8
-    assert "for the first 8 of 10" in shown(app)
+    assert more[0]["said"] == "The predictions for the first 8 of 10 [MASK] are shown."
+
+
+def test_without_a_gap_it_is_said_how_to_make_one():
+    bench = opened("What a film.")
+    [[said]] = bench.said["gaps"]
+    assert said["said"].startswith("Press a")
+    assert "[MASK]" in said["said"]
+    assert bench.said["answer"] == []
 
 
 def test_the_masks_page_says_what_becomes_of_what_is_filled_in(filler):
@@ -225,30 +244,19 @@ def test_no_class_is_claimed_for_it(filler):
     assert np.isclose(filler.trace(TEXT).probs.sum(axis=-1), 1).all()
 
 
-def test_in_the_browser_a_press_hides_one_token_and_another_brings_it_back(new_visitor, app):
+def test_in_the_browser_a_word_is_hidden_and_another_press_brings_it_back(new_visitor, app):
     text = "A great plot, a great 😀 life."
     page = new_visitor()
-    page.goto(f"{app[1]}/?model=filler&text={quote(text)}")
-    box, tokens = page.get_by_label("Sentence"), page.locator(".cloze button")
-    great = tokens.and_(page.get_by_text("great", exact=True)).nth(1)
-    expect(great).to_have_attribute("title", "Replace “great” with [MASK]")
+    page.goto(f"{app[1]}/?lang=en&model=filler&text={quote(text)}")
+    words = page.get_by_role("group", name="Sentence", exact=True).locator("[data-word]")
+    great = words.and_(page.get_by_text("great", exact=True)).nth(1)
     great.click()
-    expect(box).to_have_value("A great plot, a [MASK] 😀 life.")
-    mask = page.get_by_role("button", name="[MASK]", exact=True)
+    page.get_by_role("button", name="[MASK]", exact=True).click()
+    mask = words.and_(page.get_by_text("[MASK]", exact=True))
     expect(mask).to_have_attribute("aria-pressed", "true")
-    expect(mask).to_be_focused()
+    expect(words).to_have_count(9)
+    assert [each.strip() for each in words.all_inner_texts()].count("great") == 1
+    mask.focus()
     page.keyboard.press("Enter")
-    expect(box).to_have_value(text)
-    expect(tokens.and_(page.get_by_text("great", exact=True))).to_have_count(2)
+    expect(words.and_(page.get_by_text("great", exact=True))).to_have_count(2)
     expect(mask).to_have_count(0)
-
-
-def test_in_the_browser_a_press_on_a_text_that_was_typed_in_since_changes_nothing(new_visitor, app):
-    page = new_visitor()
-    page.goto(f"{app[1]}/?model=filler&text={quote('A great plot.')}")
-    token, box = page.locator(".cloze button").first, page.get_by_label("Sentence")
-    expect(token).to_have_text("A")
-    box.fill("Not a great plot.")
-    token.click()  # the page is not yet drawn with what was typed
-    expect(page.locator(".cloze")).to_contain_text("Not a great plot.", ignore_case=True)
-    expect(box).to_have_value("Not a great plot.")

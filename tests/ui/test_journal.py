@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from bench import bench_on
 from pages import again, open_page
 
 from transformer_viz.ui.shell import journal
@@ -22,7 +23,7 @@ def log(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("engine")
 def test_a_page_is_a_line_with_visitor_model_time_and_end_but_no_text(log):
     app = open_page(text=SECRET)
-    app.text_input(key="sentence").set_value(f"{SECRET} again")
+    bench_on(app).say(f"{SECRET} again").why()
     again(app)
     lines = [line for line in log.read_text().splitlines() if " page " in line]
     assert len(lines) == 2

@@ -8,9 +8,11 @@ import json
 import shutil
 
 import numpy as np
+import pages
 import pytest
+from bench import bench_on, told_to
 from numpy.testing import assert_allclose
-from pages import again, go_to_page, open_page, shown
+from pages import again, go_to_page, shown
 from small_models import write
 
 import transformer_viz as tv
@@ -28,6 +30,13 @@ TEXTS = [
     for second in ("and a clever story", "not good at all", "funny and warm", "with a film", "for two hours")
     for last in (".", ", a film !", "of my life .", ", not a plot .", "; great acting .", "?")
 ]
+
+
+def open_page(**address):
+    """Return the page once its workbench shows what the address says."""
+    app = pages.open_page(**address)
+    bench_on(app)
+    return app
 
 
 def opened(app):
@@ -157,8 +166,9 @@ def test_a_text_of_the_list_is_opened_on_the_page():
     first = offered(app, "top")[0]
     first.click()
     app = again(app)
-    text = app.text_input(key="sentence").value
+    text = told_to(app)["opened"]["text"]
     assert text in TEXTS
+    assert bench_on(app).said["text"] == text
     assert first.label.replace("\\", "").endswith(text)
     assert len(offered(app, "top")) == 8
 
@@ -241,7 +251,7 @@ def test_an_encoder_decoder_reads_targets_or_writes_them(translator, models_fold
         assert len(charts(app)) == 1
         offered(app, "some")[0].click()
         app = again(app)
-        assert app.text_input(key="target").value == "one two three"
+        assert told_to(app)["opened"]["target"] == "one two three"
         app = bring(app, ["A film", "A dull plot"])
         assert len(offered(measure(app), "some")) == 2
     finally:

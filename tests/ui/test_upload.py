@@ -203,8 +203,8 @@ def show_what_is_lacking():
 
 def test_paths_are_named_as_in_the_list(tmp_path, monkeypatch):
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path / "models"))
-    assert without_folders(f"{tmp_path}/models/a/card.json is bad.") == "a/card.json is bad."
-    assert without_folders(f"{tmp_path}/models cannot be written.") == "models cannot be written."
+    assert without_folders(f"{tmp_path}/models/a/card.json is bad.", None) == "a/card.json is bad."
+    assert without_folders(f"{tmp_path}/models cannot be written.", None) == "models cannot be written."
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", "models")
-    assert without_folders(f"{tmp_path}/models/a is bad.") == "a is bad."
+    assert without_folders(f"{tmp_path}/models/a is bad.", None) == "a is bad."

@@ -27,7 +27,7 @@
  * @typedef {object} Header
  * @property {Run} state What was asked, after the act.
  * @property {string} [key] Of the answer; none: there is none.
- * @property {string} [hint] What to do instead.
+ * @property {string} [hint] What to do instead, or what has happened meanwhile.
  * @property {string} [problem] Why there is no answer.
  * @property {string} [left_out] What was left out, as it breaks the page.
  * @property {string[]} [looks] The looks that are left then.
@@ -106,8 +106,8 @@ class Routes {
   async ask(question, { act, live, tell, signal } = {}) {
     const response = await this.fetched("ask", { ...question, act, live }, signal);
     const answer = await read(/** @type {ReadableStream<Uint8Array>} */ (response.body), tell);
-    const { state, key, left_out: leftOut } = answer.header;
-    if (key && !leftOut) this.keep(act ? { ...question, ...state } : question, answer);
+    const { state, key, hint, left_out: leftOut } = answer.header;
+    if (key && !hint && !leftOut) this.keep(act ? { ...question, ...state } : question, answer);
     return answer;
   }
 

@@ -476,6 +476,7 @@ class Workbench {
     if (asking?.signal.aborted || this.shown !== question) return;
     this.reasoning = null;
     if (answer.bytes.length) this.explain(answer.bytes);
+    else if (this.header) this.header = { ...this.header, problem: answer.header.problem };
     this.draw();
   }
 

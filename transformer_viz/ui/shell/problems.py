@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 import streamlit as st
 
@@ -46,16 +47,20 @@ def error_text(error: Exception | Phrase | str) -> str:
         )
     if isinstance(error, store.QuotaError) and error.is_shared:
         return t("models.full", used=size_text(error.used), limit=size_text(error.limit))
-    return escaped(without_folders(sentence_of(error, words().language)))
+    return escaped(without_folders(sentence_of(error, words().language), home().folder))
 
 
-def without_folders(text: str) -> str:
+def without_folders(text: str, own: Path | None) -> str:
     """Return a sentence with models named as in the list, and other paths reduced to their last part.
 
-    >>> without_folders("/home/ann/runs/a-1/checkpoint.safetensors is damaged.")
+    Args:
+        text: The sentence.
+        own: Folder of the visitor's own models; None: there is only the shelf.
+
+    >>> without_folders("/home/ann/runs/a-1/checkpoint.safetensors is damaged.", None)
     'checkpoint.safetensors is damaged.'
     """
-    for folder in filter(None, (home().folder, *store.shelves(), runs_folder())):
+    for folder in filter(None, (own, *store.shelves(), runs_folder())):
         places = {str(folder), os.path.abspath(folder), os.path.realpath(folder)}
         for place in sorted(places, key=len, reverse=True):
             text = text.replace(f"{place}{os.sep}", "").replace(place, folder.name)

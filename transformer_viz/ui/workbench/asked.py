@@ -24,6 +24,9 @@ Find = Callable[[str], store.ModelSummary | None]
 CHANGING = ("head", "edge", "set", "leave_out")
 """Acts that change a run."""
 
+MALFORMED = (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError)
+"""Errors of JSON of another form than a page sends."""
+
 
 class UnknownError(ValueError):
     """Something that no page of this app asks."""
@@ -64,7 +67,7 @@ class Asked(NamedTuple):
     def state(self) -> dict[str, Any]:
         """What the browser keeps of it, and sends again."""
         before = self.before and {
-            "model": _name(self.before.model),
+            "model": name_of(self.before.model),
             "text": self.before.text,
             "target": self.before.target or "",
             "changes": self.before.changes.to_dict(),
@@ -95,7 +98,7 @@ class Asked(NamedTuple):
             "end": lambda: self._replace(before=None),
             "undo_all": lambda: self._as_before(find) if self.before else self._with(UNCHANGED),
             "undo": lambda: self._undone(act, find),
-            "text": lambda: self._beside_itself()._asks(text=str(act["text"])[:MAX_CHARS], target=None),
+            "text": lambda: self._beside_itself()._reads(str(act["text"])[:MAX_CHARS]),
             **dict.fromkeys(("append", "fill", "hide", "restore"), lambda: self._written(act)),
             **dict.fromkeys(CHANGING, lambda: self._beside_itself()._acted(act)),
         }
@@ -110,11 +113,15 @@ class Asked(NamedTuple):
     def _asks(self, **fields):
         return self._replace(request=dataclasses.replace(self.request, **fields))
 
+    def _reads(self, text, target=None):
+        """Return the same with another text, in which nothing was filled in."""
+        return self._asks(text=text, target=target)._replace(filled=())
+
     def _undone(self, act, find):
         """Return the same without a change, or with the text or the model of the other run."""
         before = self.before
         if before and act.get("name") == "text":
-            return self._asks(text=before.text, target=before.target)
+            return self._reads(before.text, before.target)
         if before and act.get("name") == "model":
             model = find(before.model) or self.model
             return self._replace(model=model)._asks(model=model.reference, changes=before.changes)
@@ -132,7 +139,7 @@ class Asked(NamedTuple):
     def _as_before(self, find):
         """Return the run that is compared with, beside itself; its model may be gone."""
         model = find(self.before.model) if self.before else None
-        return self if model is None else self._replace(model=model, request=self.before)
+        return self if model is None else self._replace(model=model, request=self.before, filled=())
 
     def _written(self, act):
         """Return the text with a token appended, filled in, hidden, or brought back."""
@@ -212,9 +219,9 @@ def _changes(given) -> Changes:
     """Return changes that the app offers; what is none of them counts as none."""
     try:
         changes = Changes(**(given or {}))
-    except (TypeError, ValueError, RecursionError):
+        return changes if is_offered(changes) else UNCHANGED
+    except MALFORMED:
         return UNCHANGED
-    return changes if is_offered(changes) else UNCHANGED
 
 
 def _before(given, find):
@@ -241,12 +248,12 @@ def _filled(given, text):
     """Return the changed parts of a text; none if they cannot be of this text."""
     try:
         found = tuple(Change(int(begin), int(end), str(former)) for begin, end, former in given or ())
-    except (TypeError, ValueError):
+    except MALFORMED:
         return ()
     ends = [0, *(place for change in found for place in change[:2]), len(text)]
     return found if ends == sorted(ends) else ()
 
 
-def _name(reference):
+def name_of(reference: str) -> str:
     """Return the name of the model of a reference, which may be a folder."""
     return reference.replace("\\", "/").rpartition("/")[2]

@@ -23,8 +23,10 @@ from transformer_viz.values.trace import Trace
 KEY = "workbench"
 """Key of the component."""
 
-SEAT, SEEN, OPENED = "seat", "seen-run", "opened-run"
-"""Session keys: the seat, the run that browser and widgets last had in common, and what was opened last."""
+SEAT, SEEN, OPENED, TOLD = "seat", "seen-run", "opened-run", "told-lesson"
+"""Session keys: the seat, the run that browser and widgets last had in common, what was opened last, and the
+lesson of which the workbench was told.
+"""
 
 WIDGETS = ("sentence", "target", CHANGES, BEFORE)
 """Session keys of the parts of a `Run`."""
@@ -60,9 +62,12 @@ def own_seat() -> Seat:
 
 
 def take_shown() -> None:
-    """Give the widgets of this session what the workbench shows, if that has changed; before any of them."""
+    """Give the widgets of this session what the workbench shows, if that has changed; before any of them.
+
+    What they have opened since, as a lesson does, is not lost: the workbench is told of it.
+    """
     shown = own_seat().shown
-    if shown is not None and shown != st.session_state.get(SEEN):
+    if shown is not None and shown != st.session_state.get(SEEN) and not _have_opened():
         st.session_state.update(zip(WIDGETS, shown, strict=True))
         st.session_state[SEEN] = shown
 
@@ -72,6 +77,7 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
     seat, lesson = own_seat(), open_lesson()[0]
     keep_projector()
     show_room(lesson)
+    st.session_state[TOLD] = _lesson()
     told = {
         "token": seat.token,
         "page": page,
@@ -80,7 +86,7 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
         "examples": examples_of(model.card),
         "hasTarget": config_of(model).architecture == "encoder-decoder",
         "isLive": config_of(model).architecture != "encoder-decoder",
-        "lesson": lesson and {"name": lesson.name, "revealed": st.session_state.get(REVEALED) == lesson.name},
+        "lesson": st.session_state[TOLD],
         "opened": _opened(seat),
         "firstLesson": None if lesson else _first_lesson(),
         "projected": is_projected(),
@@ -96,9 +102,31 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
     )
 
 
+def has_news() -> bool:
+    """Return whether what is below the workbench has opened something of which it was not told."""
+    return st.session_state.get(TOLD) != _lesson() or _have_opened()
+
+
+def _have_opened():
+    """Return whether the widgets hold another run than the one that they had in common with the browser."""
+    return "sentence" in st.session_state and _run() != st.session_state.get(SEEN)
+
+
+def _lesson():
+    """Return the name of the lesson that is open, and whether it is revealed; None: none is."""
+    lesson = open_lesson()[0]
+    return lesson and {"name": lesson.name, "revealed": st.session_state.get(REVEALED) == lesson.name}
+
+
+def _run():
+    """Return the run that the widgets hold."""
+    return Run(*(st.session_state.get(name) or "" for name in WIDGETS))
+
+
 def _template(key):
-    """Return a sentence of the visitor's language with its {names} unreplaced."""
-    found = words().sentences[key]
+    """Return a sentence of the visitor's language with its {names} unreplaced; Chinese has no singular."""
+    sentences = words().sentences
+    found = sentences.get(key) or sentences[key.replace(".one", ".other")]
     return found if isinstance(found, str) else t(key)
 
 
@@ -106,10 +134,9 @@ def _opened(seat):
     """Return the run that widgets or a lesson have opened since, for the browser; None: none yet."""
     state = st.session_state
     if "sentence" in state:
-        run = Run(*(state.get(name) or "" for name in WIDGETS))
         ablates = bool(state.pop("effects", False))
-        if run != state.get(SEEN) or ablates:
-            state[SEEN] = seat.shown = run
+        if _have_opened() or ablates:
+            state[SEEN] = seat.shown = run = _run()
             number = (state.get(OPENED) or {"number": 0})["number"] + 1
             state[OPENED] = {"number": number, "ablates": ablates, **run._asdict()}
     return state.get(OPENED)

@@ -21,7 +21,7 @@ from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.server import shared_engine
 from transformer_viz.ui.shell.shelf import found_model, usable_models
 from transformer_viz.ui.shell.unexpected import note_unexpected
-from transformer_viz.ui.workbench.asked import Asked, UnknownError, read
+from transformer_viz.ui.workbench.asked import MALFORMED, Asked, UnknownError, read
 from transformer_viz.ui.workbench.experiment import Experiment
 from transformer_viz.ui.workbench.lesson import lesson_view
 from transformer_viz.ui.workbench.masks import masks
@@ -85,7 +85,7 @@ class Question:
         if isinstance(act, Mapping):
             try:
                 asked = asked.after(act, find)
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            except MALFORMED as error:
                 raise UnknownError(f"Nothing can do this act ({type(error).__name__}).") from None
         if wants not in (None, RUN, WHY, MAP):
             raise UnknownError("Nothing else can be wanted of a run.")
@@ -111,8 +111,9 @@ class Question:
             return header | {"busy": True}, b""
         if not str(asked.request.text).strip():
             return header | {"hint": words("sentence.empty")}, b""
+        restarts = shared_engine().restarts
         try:
-            content = self._bytes(partial(_tell, tell, words))
+            content = self.content(partial(_tell, tell, words))
             header["key"] = self.seat.key_of(self, self.facts)
         except GoneError:
             raise
@@ -120,6 +121,8 @@ class Question:
             return header | said_of_error(words, self, error), b""
         except Exception as error:
             return self._without_what_breaks(error, tell)
+        if shared_engine().restarts > restarts:
+            header["hint"] = words("engine.restarted")
         if self.wants != WHY and not self.is_live:
             self.seat.shown = _run(asked)  # of an experiment, the text: the rest is of its page alone
         return header, content
@@ -131,7 +134,7 @@ class Question:
         for part, asked in _simpler(self.asked):
             question = replace(self, asked=asked)
             try:
-                content = question._bytes(partial(_tell, tell, words))
+                content = question.content(partial(_tell, tell, words))
             except GoneError:
                 raise
             except Exception:  # noqa: S112  the first error is logged; the next trial leaves out more
@@ -158,7 +161,8 @@ class Question:
         heads: Any = ask(replace(asked.request, wants=EFFECTS)) if wants_heads else None
         return Experiment(asked, Found(trace, former, heads))
 
-    def _bytes(self, progress):
+    def content(self, progress: Callable[[str, int, int], None]) -> bytes:
+        """Return the bytes of the answer; errors as for `Engine.answer`."""
         made = self.made(progress)
         if self.wants == WHY:
             return self._reasons(made, progress)
@@ -201,6 +205,14 @@ def _named(given: Any) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((str(name), str(value)) for name, value in given.items() if value))
 
 
+def view(question: Question) -> bytes | None:
+    """Return the bytes of an answer once more; None: there is none any more."""
+    try:
+        return question.content(_silent)
+    except (EngineError, store.ModelError, ValueError):
+        return None
+
+
 def vectors(question: Question, kind: str, layer: int) -> bytes | None:
     """Return the vectors of a layer of a run; None: it has no such layer, or there is no run any more."""
     try:
@@ -226,7 +238,9 @@ def export(question: Question, kind: str, given: Any) -> File | None:
         if kind == "npz" and not is_whole(made.found.trace):
             whole = whole_answer(made.asked.request)
             made = made._replace(found=made.found._replace(trace=whole))
-        explained = replace(question, about=_named(about)).effects(made, _silent) if about else None
+        explained = None
+        if isinstance(about, dict):
+            explained = replace(question, about=_named(about)).effects(made, _silent)
         effects = None if explained is None else explained[1]
         return file_of(made.asked, made.found, effects, kind, start if isinstance(start, dict) else None)
     except (EngineError, store.ModelError, ValueError):
@@ -261,7 +275,7 @@ def _run(asked: Asked) -> Run:
 
 def said_of_error(words: Words, question: Question, error: Exception) -> dict[str, str]:
     """Return why there is no answer, as a hint or a problem in one sentence."""
-    model = question.asked.model.name
+    model, own = question.asked.model.name, question.seat.folder
     if isinstance(error, NoTokensError):
         return {"hint": words("sentence.no_tokens")}
     if isinstance(error, EngineError):
@@ -269,8 +283,8 @@ def said_of_error(words: Words, question: Question, error: Exception) -> dict[st
         note("engine", level=logging.WARNING, by=question.seat.visitor, **facts)
         return {"problem": words(f"engine.{error.code}", command=command(), **error.facts)}
     if isinstance(error, store.ModelError):
-        return {"problem": words("model.unreadable", reason=problem_of(words, error))}
-    return {"problem": problem_of(words, error)}
+        return {"problem": words("model.unreadable", reason=problem_of(words, error, own))}
+    return {"problem": problem_of(words, error, own)}
 
 
 def _tell(tell, words, stage, done, total):

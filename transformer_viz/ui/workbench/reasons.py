@@ -62,14 +62,19 @@ def why_not(words: Words, trace: Trace) -> str:
 
 
 def about_of(given: Any, config: TransformerConfig, trace: Trace) -> About:
-    """Return which answer a browser asks about; what the text or the model does not have counts as none."""
+    """Return which answer a browser asks about; a place or a class that there is not counts as none.
+
+    Any token can be typed; where several places answer at once, none is asked about.
+    """
     if not isinstance(given, dict):
         return AS_USUAL
-    answer, versus, place = (given.get(name) for name in ("about", "rather", "at"))
     places = {str(place): place for place in places_of(config, trace)}
-    labels = set(trace.labels)
-    known = (each if each in labels else None for each in (answer, versus))
-    return About(*known, position=places.get(str(place)))
+    position = places.get(str(given.get("at")))
+    if row_of(config, trace, position) is None:
+        return About(position=position)
+    answers = (given.get(name) or None for name in ("about", "rather"))
+    known = (each if config.predicts_tokens or each in trace.labels else None for each in answers)
+    return About(*known, position=position)
 
 
 def places_of(config: TransformerConfig, trace: Trace) -> dict[int, str]:

@@ -17,8 +17,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from transformer_viz.ui.shell.unexpected import note_unexpected
 from transformer_viz.ui.workbench.asked import UnknownError
-from transformer_viz.ui.workbench.question import GoneError, Question, export, vectors
+from transformer_viz.ui.workbench.question import GoneError, Question, export, vectors, view
 from transformer_viz.ui.workbench.seat import Run, Seat, seat_of
 from transformer_viz.ui.workbench.stream import FAULTS, WriteOn
 
@@ -35,6 +36,8 @@ KEPT = {"Cache-Control": "private, immutable, max-age=86400", "Vary": TOKEN}
 """Under one key there is always the same."""
 
 NEVER_KEPT = {"Cache-Control": "no-store"}
+
+TOO_MUCH, FAILED = {"refused": "Too much at once."}, {"refused": "This failed."}
 
 WORKERS = 64
 """Questions that are worked on at a time; each waits for the engine most of the time."""
@@ -71,6 +74,9 @@ def guarded(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
             return JSONResponse({"refused": str(refused)}, refused.status, NEVER_KEPT)
         except ClientDisconnect:
             return Response(status_code=204)
+        except Exception as error:
+            note_unexpected(error, by="server")
+            return JSONResponse(FAILED, 500, NEVER_KEPT)
 
     return route
 
@@ -78,13 +84,21 @@ def guarded(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
 def is_foreign(request: Request) -> bool:
     """Return whether a page of another server sends a request."""
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site", "same-origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
+    if origin is not None and _server_of(origin) != request.headers.get("host"):
         return True
     return site not in ("same-origin", "none")
 
 
+def _server_of(origin):
+    """Return the name and port of an origin; None: it has none."""
+    try:
+        return urlsplit(origin).netloc or None
+    except ValueError:
+        return None
+
+
 async def question_in(request: Request) -> Any:
-    """Return the JSON that a request holds.
+    """Return the JSON that a request holds; half a character in it, which no answer can carry, is a "?".
 
     Raises:
         RefusedError: If it is none, or too long.
@@ -95,7 +109,7 @@ async def question_in(request: Request) -> Any:
         if len(body) > MAX_BODY:
             raise RefusedError(413, "This is too long.")
     try:
-        return json.loads(body)
+        return json.loads(json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         raise RefusedError(400, "This is no JSON.") from None
 
@@ -155,10 +169,16 @@ async def answered(seat: Seat, question: Question) -> AsyncIterator[bytes]:
 
     def work() -> None:
         with seat.working() as fits, contextlib.suppress(GoneError):
-            last = question.answer(tell) if fits else ({"refused": "Too much at once."}, b"")
+            try:
+                last = question.answer(tell) if fits else (TOO_MUCH, b"")
+            except GoneError:
+                raise
+            except Exception as error:
+                note_unexpected(error, seat.visitor)
+                last = FAILED, b""
             loop.call_soon_threadsafe(told.put_nowait, last)
 
-    work_done = loop.run_in_executor(_WORKERS, work)
+    loop.run_in_executor(_WORKERS, work)
     try:
         while True:
             line = await told.get()
@@ -170,8 +190,6 @@ async def answered(seat: Seat, question: Question) -> AsyncIterator[bytes]:
             break
     finally:
         gone.set()
-        if work_done.done():
-            work_done.result()
 
 
 def _line(facts):
@@ -183,9 +201,9 @@ async def get_view(seat: Seat, request: Request) -> Response:
     question = seat.asked_under(request.path_params["key"])
     if not isinstance(question, Question):
         raise RefusedError(404, "There is no such answer.")
-    _, content = await asyncio.get_running_loop().run_in_executor(
-        _WORKERS, question.answer, lambda _line: None
-    )
+    content = await asyncio.get_running_loop().run_in_executor(_WORKERS, view, question)
+    if content is None:
+        raise RefusedError(404, "There is no such answer any more.")
     return Response(content, 200, KEPT, "application/octet-stream")
 
 

@@ -5,6 +5,7 @@ In a sentence, ** stands around what is set in bold, and nowhere else.
 
 import difflib
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from transformer_viz.text.unicode import visible
 from transformer_viz.ui.shell import card_facts
 from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, limits_in
 from transformer_viz.ui.shell.language import sendable
+from transformer_viz.ui.shell.problems import without_folders
 from transformer_viz.ui.workbench.asked import tokenizer_in
 from transformer_viz.values.comparison import Comparison
 from transformer_viz.values.config import NO_ID, TransformerConfig
@@ -88,7 +90,10 @@ def answer_of(words: Words, model: store.ModelSummary, trace: Trace, *, own: boo
         probs = trace.answer_probs
         best = int(probs.argmax())
         token, percent = plain(label_of(trace, best)), f"{probs[best]:.1%}"
-        return [{"said": words("writing.next", token=token, percent=percent)}, *_bars(trace, probs)]
+        return [
+            {"said": words("writing.next", token=token, percent=percent)},
+            *_bars(trace, probs, _likeliest(probs)),
+        ]
     help_text = words("writing.append")
     offered = _offered(trace, trace.answer_probs, lambda token: {"do": "append", "token": token}, help_text)
     return [{"said": words("writing.offer")}, *offered]
@@ -104,7 +109,11 @@ def _classes(words, model, trace):
     """Return the prediction, with the probabilities of the likeliest labels."""
     key = "prediction.undecided" if is_undecided(trace.probs) else "prediction.sentence"
     said = words(key, label=plain(trace.labels[int(trace.probs.argmax())]))
-    return [{"said": said, "tip": limits_in(model.card, words.language)}, *_bars(trace, trace.probs)]
+    likeliest = sorted(_likeliest(trace.probs))  # in the order of the labels, whatever the text
+    return [
+        {"said": said, "tip": limits_in(model.card, words.language)},
+        *_bars(trace, trace.probs, likeliest),
+    ]
 
 
 def is_undecided(probs: np.ndarray) -> bool:
@@ -113,11 +122,15 @@ def is_undecided(probs: np.ndarray) -> bool:
     return len(likeliest) == 2 and likeliest[1] - likeliest[0] < UNDECIDED
 
 
-def _bars(trace, probs):
-    """Return a bar for each of the likeliest labels."""
-    likeliest = np.argsort(-probs)[:MAX_BARS].tolist()
+def _likeliest(probs):
+    """Return the numbers of the likeliest labels that have a bar, the likeliest first."""
+    return np.argsort(-probs)[:MAX_BARS].tolist()
+
+
+def _bars(trace, probs, numbers):
+    """Return a bar for each of some labels."""
     return [
-        {"bar": float(probs[i]), "text": f"{plain(label_of(trace, i))} · {probs[i]:.1%}"} for i in likeliest
+        {"bar": float(probs[i]), "text": f"{plain(label_of(trace, i))} · {probs[i]:.1%}"} for i in numbers
     ]
 
 
@@ -152,8 +165,10 @@ def gaps_of(words: Words, model: store.ModelSummary, trace: Trace, changed: Chan
 def _gap(words, config, tokenizer, trace, changed, place):
     """Return the likeliest tokens at a [MASK] as buttons that fill it in, and one for the original."""
     probs, (begin, end), mask = trace.probs[place], trace.offsets[place], tokenizer.mask
-    before, after = trace.text[:begin].split(" ")[-2:], trace.text[end:].split(" ")[:2]
-    around = plain(visible(" ".join(before))) + mask + plain(visible(" ".join(after)))
+    numbers = word_of_token(trace.text, trace.offsets, chinese_words(trace.text))
+    first, last = np.flatnonzero(abs(numbers - numbers[place]) <= 1)[[0, -1]]
+    before, after = trace.text[trace.offsets[first][0] : begin], trace.text[end : trace.offsets[last][1]]
+    around = plain(visible(before) + mask + visible(after))
     fill = words("filling.fill", mask=plain(mask))
     line = [{"said": f"“{around}”"}]
     line += _offered(trace, probs, lambda token: {"do": "fill", "begin": begin, "token": token}, fill)
@@ -188,10 +203,11 @@ def change_of(words: Words, comparison: Comparison) -> tuple[list[Item], list[It
         return before, after
     label = f"**{plain(label_of(a, found.label))}**"
     points, odds = _signed(100 * (found.after - found.before), 1), _signed(found.log_odds, 2)
+    change = words("compare.change", points=points)
     way = "" if points == "0.0" else "lost" if found.after < found.before else "gained"
     after = [
         {"said": f"{label} {found.after:.1%}"},
-        {"said": f"**{words('compare.change', points=points)}**", "way": way},
+        {"said": f"**{change}**", "way": way},
         _small(words("compare.log_odds", change=odds)),
     ]
     number, share = found.likeliest
@@ -239,9 +255,25 @@ def _small(said):
     return {"said": said, "small": True}
 
 
-def notes_of(
-    words: Words, model: store.ModelSummary, trace: Trace, models: Iterable[store.ModelSummary]
-) -> list[Item]:
+def reader_of(
+    model: store.ModelSummary, text: str, models: Callable[[], Iterable[store.ModelSummary]]
+) -> str:
+    """Return the name of a model that reads a text whose script is foreign to another of its kind; "": none.
+
+    Args:
+        model: The other one.
+        text: The text.
+        models: Returns the usable models that the visitor sees.
+    """
+    script = main_script([text])
+    if not is_foreign(script, model):
+        return ""
+    alike = (each for each in models() if each.config and _kind_of(each) == _kind_of(model))
+    able = [each for each in alike if _script_of(each) == script]
+    return max(able, key=lambda each: each.size).name if able else ""
+
+
+def notes_of(words: Words, model: store.ModelSummary, trace: Trace, reader: str) -> list[Item]:
     """Return how a text was truncated, which words are unknown to the model, and whether it is in a script
     that the model has not learned from.
 
@@ -249,12 +281,12 @@ def notes_of(
         words: Sentences of the visitor's language.
         model: The model.
         trace: What it has read.
-        models: Usable models that the visitor sees, one of which may read that script.
+        reader: As `reader_of` returns it.
     """
     notes: list[Item] = []
     script = main_script([trace.text])
     if is_foreign(script, model):
-        notes += _foreign(words, script, model, models)
+        notes += _foreign(words, script, model, reader)
     if trace.num_dropped and trace.cut_at is not None:
         notes.append(_cut(words, trace))
         if longest := count_in(model.card, "longest"):
@@ -284,15 +316,12 @@ def is_foreign(script: str, model: store.ModelSummary) -> bool:
     return bool(own and script and own != script)
 
 
-def _foreign(words, script, model, models):
-    """Return that a model does not read a script, and a button that opens one of its kind that does."""
+def _foreign(words, script, model, reader):
+    """Yield that a model does not read a script, and a button that opens one of its kind that does."""
     own, other = (words(SCRIPTS.get(name, "script.other")) for name in (_script_of(model), script))
-    kind = _kind_of(model)
-    able = [each for each in models if each.config and _kind_of(each) == kind and _script_of(each) == script]
     yield {"said": words("reading.foreign", model=plain(model.name), own=own, other=other), "warns": True}
-    if able:
-        reads = max(able, key=lambda each: each.size)
-        yield {"press": words("positions.open", model=reads.name), "open": reads.name}
+    if reader:
+        yield {"press": words("positions.open", model=plain(reader)), "open": reader}
 
 
 def _script_of(model):
@@ -337,6 +366,6 @@ def stand_in_of(model: store.ModelSummary) -> str:
     return "" if config.unk_id == NO_ID or config.fills_in else UNK
 
 
-def problem_of(words: Words, error: Exception | Phrase) -> str:
-    """Return an error about a run as a sentence."""
-    return plain(sentence_of(error, words.language))
+def problem_of(words: Words, error: Exception | Phrase, own: Path | None) -> str:
+    """Return an error about a run as a sentence without paths; `own` as for `without_folders`."""
+    return plain(without_folders(sentence_of(error, words.language), own))

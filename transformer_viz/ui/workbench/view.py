@@ -12,7 +12,7 @@ from cachetools import LRUCache, cached
 
 from transformer_viz import store
 from transformer_viz.analysis import output_names
-from transformer_viz.language import Problem, Words
+from transformer_viz.language import Words
 from transformer_viz.pictures.changes import acts_of, chips_of
 from transformer_viz.pictures.compared import compared_payload, placed_effects
 from transformer_viz.pictures.effects import together_text
@@ -30,7 +30,7 @@ from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.heads import head_roles_of, stamp_of
 from transformer_viz.ui.shell.tables import csv_for_excel
-from transformer_viz.ui.workbench.asked import Asked
+from transformer_viz.ui.workbench.asked import Asked, name_of
 from transformer_viz.ui.workbench.experiment import Experiment, Found
 from transformer_viz.ui.workbench.reasons import asks_why, why_not
 from transformer_viz.ui.workbench.said import (
@@ -42,6 +42,7 @@ from transformer_viz.ui.workbench.said import (
     notes_of,
     order_of,
     plain,
+    reader_of,
     stand_in_of,
     words_read,
 )
@@ -62,24 +63,25 @@ def view_bytes(
         models: Returns the usable models that the visitor sees.
         lesson: Where the views open; None: there is no lesson.
     """
-    return _view(made, models, lesson)
+    return _view(made, reader_of(made.asked.model, made.found.trace.text, models), lesson)
 
 
 @cached(
     LRUCache(MAX_BYTES, getsizeof=len),
-    key=lambda made, models, lesson: (
-        *(made.asked.facts, stamp_of(made.asked.request.model), lesson),
-        *(repr(made.menu), repr(made.said)),
+    key=lambda made, reader, lesson: (
+        *(made.asked.facts, _stamps(made.asked), reader, lesson),
+        *(repr(made.menu), repr(made.said), repr(made.notes)),
     ),
     lock=threading.Lock(),
 )
-def _view(made, models, lesson):
+def _view(made, reader, lesson):
+    """Return the payload, which all visitors share: what is of one alone, as own models, is in the key."""
     asked, found = made.asked, made.found
     words, config = Words(asked.language), config_of(asked.model)
     comparison = found.comparison(asked)
     acts = None if made.menu else acts_of(words, config, asked.request, asked.before, found.trace)
     explains = asks_why(config, found.former or found.trace) and not why_not(words, found.trace)
-    said = said_of(words, made, comparison, models)
+    said = said_of(words, made, comparison, reader)
     around = Around(
         acts=acts,
         lesson=lesson,
@@ -97,6 +99,11 @@ def _view(made, models, lesson):
     return payload_of(found.trace, words, asked.looks, found.heads, None, *known, around)
 
 
+def _stamps(asked):
+    """Return the stamps of the models of both runs: a rewritten one has another."""
+    return tuple(stamp_of(each.model) for each in (asked.request, asked.before) if each)
+
+
 def map_bytes(made: Experiment, models: Callable[[], list[store.ModelSummary]]) -> bytes:
     """Return the steps of a run with its tensors, and what is said beside them.
 
@@ -109,19 +116,14 @@ def map_bytes(made: Experiment, models: Callable[[], list[store.ModelSummary]]) 
     """
     words, asked, trace = Words(made.asked.language), made.asked, made.found.trace
     config, comparison = config_of(asked.model), made.found.comparison(asked)
-    said = said_of(words, made, comparison, models)
+    said = said_of(words, made, comparison, reader_of(asked.model, trace.text, models))
     said["chips"] = chips_of(words, config, asked.request, asked.before, trace)
     computed = dataclasses.replace(config, residual=config.residual and asked.request.changes.residual)
     return map_payload(trace, computed, parameters_of(asked.model.reference, output_names), words, said)
 
 
-def said_of(
-    words: Words,
-    made: Experiment,
-    comparison: Comparison | None,
-    models: Callable[[], list[store.ModelSummary]],
-) -> dict[str, Any]:
-    """Return all that the workbench says of a run.
+def said_of(words: Words, made: Experiment, comparison: Comparison | None, reader: str) -> dict[str, Any]:
+    """Return all that the workbench says of a run; `reader` as for `notes_of`.
 
     Returns:
         text, target: As the model has read them. words: Of the text, as `words_read`. answer: What the model
@@ -156,7 +158,7 @@ def said_of(
         said["before"] = {"text": comparison.a.text, "words": words_read(comparison.a), "answer": before}
         said["looks"], said["ablations"] = [], ""
         if not comparison.has_same_heads:
-            facts = {"a": plain(comparison.a.model), "b": plain(trace.model)}
+            facts = {"a": plain(name_of(comparison.a.model)), "b": plain(model.name)}
             notes.append({"said": words("compare.other_heads", **facts), "warns": True})
         if asked.before == asked.request and not made.menu:
             notes.append({"said": words("compare.nothing"), "small": True})
@@ -167,7 +169,7 @@ def said_of(
     if made.menu is not None:
         said["experiment"] = {**made.menu._asdict(), **made.said}
     notes += made.notes
-    said["notes"] = [*notes, *notes_of(words, model, trace, models())]
+    said["notes"] = [*notes, *notes_of(words, model, trace, reader)]
     return said
 
 
@@ -202,8 +204,8 @@ def file_of(
     effects: Effects | tuple[Effects, Effects] | None,
     kind: str,
     start: dict[str, Any] | None,
-) -> File:
-    """Return all that is shown as a file.
+) -> File | None:
+    """Return all that is shown as a file; None: there is no such file of these runs.
 
     Args:
         asked: What is asked.
@@ -211,9 +213,6 @@ def file_of(
         effects: Effects on the answer, of two runs on both; None: unknown.
         kind: "csv", "npz" (the trace), "effects" (NPZ) or "html" (a page that needs no server).
         start: The selection on which such a page opens.
-
-    Raises:
-        Problem: If there is no such file of these runs.
     """
     comparison, name = found.comparison(asked), f"{asked.model.name}-attention"
     if kind == "csv":
@@ -225,7 +224,7 @@ def file_of(
         return File(f"{asked.model.name}-effects.npz", "application/zip", npz_of(effects))
     if kind == "html":
         return File(f"{name}.html", "text/html", _page(asked, found, comparison, effects, start).encode())
-    raise Problem("export.none")
+    return None
 
 
 def _page(asked, found, comparison, effects, start):
@@ -240,7 +239,7 @@ def _page(asked, found, comparison, effects, start):
         known = head_roles_of(model), word_preferences(model)
         shown = found.heads or (effects if isinstance(effects, Effects) else None)
         payload = payload_of(trace, words, asked.looks, shown, projected, *known, Around(pipeline=pipeline))
-    title = words("list.colon").join([trace.model, title])
+    title = words("list.colon").join([asked.model.name, title])
     return page(payload, title=title, language=asked.language, start=start)
 
 

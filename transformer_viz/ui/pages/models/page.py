@@ -68,7 +68,7 @@ def show_shelf(models: list[store.ModelSummary], names: list[str], open_model: C
     if model.error:
         st.error(error_text(model.error), icon=":material/broken_image:")
         if model.error.lines:
-            st.code(without_folders(model.error.lines), language="python", wrap_lines=True)
+            st.code(without_folders(model.error.lines, home().folder), language="python", wrap_lines=True)
     else:
         show_card(model)
 

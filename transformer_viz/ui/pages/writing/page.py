@@ -15,7 +15,7 @@ from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import home, offer_models, select_model, usable_models
 from transformer_viz.ui.shell.title_row import show_title_row
-from transformer_viz.ui.workbench.said import notes_of
+from transformer_viz.ui.workbench.said import notes_of, reader_of
 from transformer_viz.ui.workbench.written import request_of, room_behind
 from transformer_viz.values.trace import Trace
 
@@ -52,7 +52,8 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
 
 def show_notes(model: store.ModelSummary, trace: Trace) -> None:
     """Show what is to be known of a text that was read: where it was cut, and unknown words."""
-    for number, note in enumerate(notes_of(words(), model, trace, usable_models(home().folder))):
+    reader = reader_of(model, trace.text, lambda: usable_models(home().folder))
+    for number, note in enumerate(notes_of(words(), model, trace, reader)):
         if "open" in note:
             st.button(note["press"], key=f"open-{number}", on_click=select_model, args=(note["open"],))
         else:
