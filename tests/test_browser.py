@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from bench_page import expect_text, type_sentence
 from lens_page import (
     canvas,
     choose,
@@ -84,11 +85,6 @@ def expect_tokens(page, wanted):
     expect(page.locator(".table tbody th")).to_have_text(wanted)
 
 
-def type_sentence(page, text):
-    page.get_by_label("Sentence").fill(text)
-    page.get_by_role("button", name="Show").click()
-
-
 def link(page, name):
     """Return the link to a page in the header."""
     return page.locator(".st-key-pages").get_by_role("link").filter(has_text=name)
@@ -101,10 +97,9 @@ def speak(page, name):
 def test_the_first_picture_comes_by_itself_and_another_with_another_sentence(page, app, explorer, reviews):
     open_app(page, app)
     assert tokens(page) == list(explorer.trace(reviews[0]).tokens)
-    type_sentence(page, "A dull film.")
+    type_sentence(page, "A dull film.", press="Show")
     expect_tokens(page, ["a", "dull", "film", "."])
-    page.get_by_label("Sentence").fill("A clever plot.")
-    page.get_by_label("Sentence").press("Enter")
+    type_sentence(page, "A clever plot.")
     expect_tokens(page, ["a", "clever", "plot", "."])
 
 
@@ -118,11 +113,13 @@ def test_modules_cross_the_network_once_and_not_with_the_messages(page, app):
     open_app(page, app)
     type_sentence(page, "A dull film.")
     expect_tokens(page, ["a", "dull", "film", "."])
+    speak(page, "中文")
+    expect(page.locator(".table summary")).to_have_text("以表格显示")
     names = [url.rpartition("/")[2] for url in asked]
-    assert {"streamlit.js", "lens.js", "history.js"} <= {*names}
+    assert {"workbench.js", "lens.js", "history.js"} <= {*names}
     assert len(names) == len({*names})
-    assert "MOUNTED" in views.served_modules()["streamlit.js"]
-    assert sum(b"transformer_viz.streamlit" in message for message in messages) >= 2
+    assert "MOUNTED" in views.served_modules()["workbench.js"]
+    assert sum(b"transformer_viz.workbench" in message for message in messages) >= 2
     assert not any(b"MOUNTED" in message for message in messages)
 
 
@@ -214,6 +211,7 @@ def test_an_address_somebody_made_up_opens_the_views_all_the_same(page, app, add
 def test_choosing_in_the_views_asks_nothing_of_the_server(page, app):
     sent = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
+    page.on("request", lambda request: sent.append(request.url))
     open_app(page, app)
     page.wait_for_timeout(500)
     before = len(sent)
@@ -259,12 +257,11 @@ def test_a_choice_outlives_a_new_sentence_and_stays_in_the_address(page, app):
     expect_tokens(page, ["a", "dull", "film", "."])
 
 
-def test_what_is_pinned_stays_pinned_when_the_page_runs_again(page, app):
+def test_what_is_pinned_stays_pinned_when_the_same_text_is_shown_again(page, app):
     open_app(page, app, "/?text=A%20dull%20film.&view=matrix")
     page.mouse.click(*page_place(page, middles(page, np.ones((4, 4), bool))[1, 2]))
     expect(page.locator(".place")).to_contain_text("Pinned: “dull” → “film”")
-    page.get_by_role("button", name="Show").click()
-    settle(page)
+    type_sentence(page, "A dull film.", press="Show")
     page.wait_for_timeout(500)
     expect(page.locator(".place")).to_contain_text("Pinned: “dull” → “film”")
 
@@ -336,12 +333,8 @@ def test_all_that_the_page_can_save_stands_in_the_export_menu(page, app, explore
         if kind == "csv":
             frame = explorer.trace("A dull film.").to_frame()
             assert len(content.decode().splitlines()) == len(frame) + 1
-    for button in page.locator("[class*=st-key-download-] button").all():
-        expect(button).to_be_hidden()  # they stand in the menu alone
     speak(page, "中文")
     expect(page.locator(".menu.export > summary")).to_have_text("导出")
-    for button in page.locator("[class*=st-key-download-] button").all():
-        expect(button).to_have_text(re.compile("[\u4e00-\u9fff]"))  # the menu takes its names when it opens
     with opened(page, "export"):
         names = page.locator(".menu.export button").all_inner_texts()
     assert len(names) == 6
@@ -718,30 +711,29 @@ def test_going_to_the_models_and_back_changes_nothing(page, app, second):
         expect(page).to_have_url(re.compile(part))
 
 
-@pytest.mark.parametrize("name", ["Attention", "Masks", "Positions"])
+@pytest.mark.parametrize("name", ["Masks", "Positions"])
 def test_what_belongs_to_the_last_text_is_dimmed_while_another_one_is_typed(page, app, name):
+    """The Attention page follows what is typed, or is dimmed too: test_workbench_in_browser.py."""
     open_app(page, app, "/?text=A%20dull%20film.")
-    if name != "Attention":
-        go_to(page, name)
-    page.locator(".lens .matrix canvas" if name == "Attention" else ".choice .head img").first.wait_for()
-    wait_until_dimmed(page, name, dimmed=False)
+    go_to(page, name)
+    page.locator(".choice .head img").first.wait_for()
+    wait_until_dimmed(page, dimmed=False)
     page.get_by_label("Sentence").fill("A clever plot.")
-    wait_until_dimmed(page, name, dimmed=True)
+    wait_until_dimmed(page, dimmed=True)
     page.get_by_label("Sentence").press("Enter")
     settle(page)
-    wait_until_dimmed(page, name, dimmed=False)
+    wait_until_dimmed(page, dimmed=False)
 
 
-def wait_until_dimmed(page, name, *, dimmed):
-    """Wait until the views of a page are dimmed, or no longer are."""
-    place = ".st-key-lens" if name == "Attention" else ".st-key-heads"
-    dim = """([place, dimmed]) => {
+def wait_until_dimmed(page, *, dimmed):
+    """Wait until the heads of a page are dimmed, or no longer are."""
+    dim = """dimmed => {
         let least = 1;
-        for (let at = document.querySelector(place); at; at = at.parentElement)
+        for (let at = document.querySelector(".st-key-heads"); at; at = at.parentElement)
             least = Math.min(least, getComputedStyle(at).opacity);
         return (least < 0.6) === dimmed;
     }"""
-    page.wait_for_function(dim, arg=[place, dimmed])
+    page.wait_for_function(dim, arg=dimmed)
 
 
 def test_going_back_brings_back_the_sentence_before(page, app):
@@ -751,7 +743,7 @@ def test_going_back_brings_back_the_sentence_before(page, app):
     expect_tokens(page, ["a", "clever", "plot", "."])
     page.go_back()
     expect_tokens(page, ["a", "dull", "film", "."])
-    expect(page.get_by_label("Sentence")).to_have_value("A dull film.")
+    expect_text(page, "A dull film.")
     page.go_forward()
     expect_tokens(page, ["a", "clever", "plot", "."])
 

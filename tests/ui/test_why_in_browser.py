@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from bench_page import expect_text, line, type_sentence, word
 from lens_page import chosen, head_button, painted, settle
 from playwright.sync_api import expect
 
@@ -32,26 +33,18 @@ def asked(models_folder, text):
 
 def explained(page, text):
     """Wait until the words of a text are tinted; return them with what stands above each."""
-    page.wait_for_function(
-        """text => {
-            const [words] = document.querySelectorAll(".tinted");
-            const copy = words?.cloneNode(true);
-            copy?.querySelectorAll("small").forEach((each) => each.remove());
-            return copy?.textContent === text;
-        }""",
-        arg=text,
-    )
+    expect_text(page, text)
+    page.locator(".bench .reasons .reason b").first.wait_for()
     page.locator(".head .bar i").first.wait_for(state="attached")
     settle(page)
     painted(page)
-    return page.locator(".tinted").inner_text()
+    return line(page).inner_text()
 
 
 def test_words_and_the_strongest_head_of_each_new_text_are_shown_without_a_click(page, models_folder):
     for text in (FIRST, SECOND):
         if text != FIRST:
-            page.locator(".st-key-sentence input").fill(text)
-            page.locator(".st-key-sentence input").press("Enter")
+            type_sentence(page, text)
         found, strongest = asked(models_folder, text)
         said = explained(page, text)
         largest = found.words["value"].abs().max()
@@ -66,8 +59,7 @@ def test_a_head_that_a_person_has_chosen_stays_for_the_next_text(page, models_fo
     _, (_, strongest) = asked(models_folder, FIRST)
     other = 1 if strongest != 1 else 2
     head_button(page, other).click()
-    page.locator(".st-key-sentence input").fill(SECOND)
-    page.locator(".st-key-sentence input").press("Enter")
+    type_sentence(page, SECOND)
     explained(page, SECOND)
     assert chosen(page)[1] == other
 
@@ -76,8 +68,7 @@ def test_what_it_does_is_chosen_once_and_stays_in_the_address(page, models_folde
     explained(page, FIRST)
     page.get_by_role("button", name="What it does").click()
     expect(page).to_have_url(re.compile("value=effects"))
-    page.locator(".st-key-sentence input").fill(SECOND)
-    page.locator(".st-key-sentence input").press("Enter")
+    type_sentence(page, SECOND)
     explained(page, SECOND)
     expect(page.get_by_role("button", name="What it does")).to_have_attribute("aria-pressed", "true")
     page.reload()
@@ -103,23 +94,31 @@ def test_the_saved_page_knows_what_each_head_does(page, browser, tmp_path, model
 
 def test_switched_off_there_are_neither_words_nor_bars(page):
     explained(page, FIRST)
-    page.locator(".stCheckbox").filter(has_text="Why?").locator("label").click()
+    page.get_by_role("checkbox", name="Why?").click()
     page.wait_for_url("**why=0**")
-    expect(page.locator(".tinted")).to_have_count(0)
+    expect(page.locator(".bench .word:is(.for, .against)")).to_have_count(0)
+    expect(page.locator(".bench .reasons")).to_have_count(0)
     expect(page.locator(".head .bar")).to_have_count(0)
+    expect(page.get_by_role("button", name="What it does")).to_have_count(0)
+    page.reload()
+    expect_text(page, FIRST)
+    expect(page.locator(".head .bar")).to_have_count(0)
+    expect(page.get_by_role("button", name="What it does")).to_have_count(0)
+    page.get_by_role("checkbox", name="Why?").click()
+    explained(page, FIRST)
 
 
 def test_a_press_on_a_word_compares_with_the_text_without_it(page, models_folder):
     explained(page, FIRST)
     found, _ = asked(models_folder, FIRST)
-    word = page.locator(".tinted [role=button]").nth(1)
-    row = found.words.iloc[int(word.get_attribute("data-word"))]
-    word.press("Enter")
+    row = found.words[found.words["word"] == "干净"].iloc[0]
+    word(page, row["word"]).press("Enter")
+    page.get_by_role("group", name=row["word"], exact=True).get_by_role("button").last.click()
     expect(page.locator(".chip")).to_contain_text(f"without “{row['word']}”")
-    sides = page.locator(".tinted")
+    sides = page.locator(".bench .words")
     expect(sides).to_have_count(2)
     page.get_by_role("button", name="What it does").click()
     expect(page.locator(".panel.change h3")).to_contain_text("log-odds")
     page.locator(".panel.change canvas").hover(position={"x": 200, "y": 200})
-    sides.nth(1).locator(f"[data-word='{row.name}']").click()
+    word(page, row["word"]).click()
     expect(page.locator(".chip")).to_have_count(0)

@@ -54,6 +54,7 @@ import { tipOf } from "./tip.js";
  * @property {(model: string) => Start} start Returns the first selection.
  * @property {(choice: {model: string} & Pick<State, "kind" | "layer" | "head" | "view" | "value" | "scale" | "sort"
  *   | "pinned" | "projected">) => void} remember Called when the selection changes.
+ * @property {() => boolean} [wantsWhy] Whether the answer is to be explained, where it can be; none: it is.
  * @property {() => OtherFile[]} [files] More files that the page offers; none: no others.
  * @property {(kind: string, layer: number) => Promise<Uint8Array>} [vectors] Fetches the vectors of a layer.
  * @property {(cells: Box, allowed: boolean) => void} [paint] Called with the cells of the mask that were painted.
@@ -97,7 +98,6 @@ class Lens {
   /** @param {HTMLElement} root @param {Uint8Array} bytes @param {LensHost} host */
   constructor(root, bytes, host) {
     this.host = host;
-    this.bytes = bytes;
     this.payload = parse(bytes);
     const start = { ...host.start(this.payload.model), ...this.payload.lesson };
     this.selection = new Selection(this.payload.attentions, start);
@@ -265,10 +265,8 @@ class Lens {
 
   /** Show another payload; the selection is kept where it still exists in the same model. @param {Uint8Array} bytes */
   update(bytes) {
-    if (bytes === this.bytes) return;
     const { model, lesson } = this.payload;
     const { kind, layer, head, pinned, view } = this.selection.state;
-    this.bytes = bytes;
     this.payload = parse(bytes);
     this.lookOf = looks(this.payload.themes);
     this.page.read();
@@ -298,7 +296,10 @@ class Lens {
   }
 
   /** Whether the effects on the answer are known, or follow. */
-  asksWhy = () => this.payload.run !== undefined || this.selection.attention.effects() !== null;
+  asksWhy = () => {
+    const follows = this.payload.run !== undefined && (this.host.wantsWhy?.() ?? true);
+    return follows || this.selection.attention.effects() !== null;
+  };
 
   /** Show the effects on this answer, which arrive after it. @param {Effects} found */
   receive(found) {

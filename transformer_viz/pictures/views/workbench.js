@@ -503,6 +503,7 @@ class Workbench {
         if (projected !== shown) this.send?.setStateValue("projected", projected);
         shown = projected;
       },
+      wantsWhy: () => this.wantsWhy,
       files: () => this.files(),
       vectors: (kind, layer) => ROUTES.vectors(this.header?.key ?? "", kind, layer),
       act: (act) => this.act(act),

@@ -126,8 +126,7 @@ def _run():
 def _template(key):
     """Return a sentence of the visitor's language with its {names} unreplaced; Chinese has no singular."""
     sentences = words().sentences
-    found = sentences.get(key) or sentences[key.replace(".one", ".other")]
-    return found if isinstance(found, str) else t(key)
+    return sentences.get(key) or sentences[f"{key.removesuffix('.one')}.other"]
 
 
 def _opened(seat):
