@@ -3,11 +3,10 @@ import { test } from "node:test";
 import { expected, filled, payload, THEME, texts, VIEWS } from "./setup.mjs";
 
 const { cellText, effectOfHead, signedText } = await import(`${VIEWS}/captions.js`);
-const { default: arrive, lastEffects } = await import(`${VIEWS}/effects.js`);
 const { css, entry, ramp } = await import(`${VIEWS}/colour.js`);
 const { sceneOf } = await import(`${VIEWS}/head.js`);
 const { matrix, NOTHING } = await import(`${VIEWS}/matrix.js`);
-const { parse } = await import(`${VIEWS}/payload.js`);
+const { parse, received, unpack } = await import(`${VIEWS}/payload.js`);
 const { valueAt } = await import(`${VIEWS}/scene.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
@@ -32,6 +31,12 @@ const [REMOVED, REPLACED, ADDED] = [2, 4, 7]; // rows and columns of the aligned
 const nullable = (numbers) => [...numbers].map((number) => (Number.isNaN(number) ? null : number));
 const headOf = (value, start = { layer: 1, head: 2 }) =>
   sceneOf(new Selection(attentions, start), words, { ramps: RAMPS }, 600, value);
+
+/** The effects on the encoder's heads that arrive after the picture. */
+function arrived(name) {
+  const { header, array } = unpack(payload(name));
+  return received(header.kinds.encoder, array);
+}
 
 /** Whether each side, A and B, has both tokens of a cell. */
 const has = (row, column) =>
@@ -164,9 +169,8 @@ test("the first change that leaves the selected head as it was opens the head th
 
 test("effects of two runs and their difference are aligned, on one scale, packed or arrived later", () => {
   const { attentions: packed } = parse(payload("compared-effects"));
-  arrive({ data: payload("both") });
   const { attentions: later } = parse(payload("compared"));
-  const found = lastEffects().kinds.encoder;
+  const found = arrived("both");
   later.encoder.receive(found);
   const shown = { before: "before", weights: "matrix", change: "change" };
   for (const { encoder } of [packed, later]) {
@@ -221,8 +225,7 @@ test("heads of two runs are said to be measured where both are, and then the mea
     ["both", "estimated"],
     ["both-measured", "measured"],
   ]) {
-    arrive({ data: payload(name) });
-    const { encoder: found } = lastEffects().kinds;
+    const found = arrived(name);
     compared.encoder.receive(found);
     const selection = new Selection({ encoder: compared.encoder }, { layer: 1, head: 2 });
     const [before, after] = [found.headsBefore[5], found.heads[5]].map(signedText);

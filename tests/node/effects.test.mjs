@@ -4,9 +4,8 @@ import { expected, payload, VIEWS } from "./setup.mjs";
 
 const { cellText, effectOfHead, signedText } = await import(`${VIEWS}/captions.js`);
 const { eachEdge } = await import(`${VIEWS}/edges.js`);
-const { default: arrive, followEffects, lastEffects } = await import(`${VIEWS}/effects.js`);
 const { sceneOf } = await import(`${VIEWS}/head.js`);
-const { parse } = await import(`${VIEWS}/payload.js`);
+const { parse, received, unpack } = await import(`${VIEWS}/payload.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 
 const { cells, heads } = expected.effects;
@@ -40,16 +39,13 @@ test("effects that come with a trace are those that Python packed", () => {
   }
 });
 
-test("effects that arrive later belong to one run, and all who follow are told", () => {
-  const told = [];
-  followEffects((found) => told.push(found.run) < 2);
-  arrive({ data: payload("arrived") });
-  arrive({ data: payload("arrived") });
-  arrive({ data: payload("arrived") });
-  assert.deepEqual(told, ["this-run", "this-run"]);
-  assert.equal(lastEffects().run, "this-run");
+test("effects that arrive later are those of the trace, and measured heads count before estimated ones", () => {
+  const { header, array } = unpack(payload("arrived"));
+  assert.equal(header.run, "this-run");
   const { attentions } = parse(payload("writing"));
-  for (const [kind, part] of Object.entries(lastEffects().kinds)) attentions[kind].receive(part);
+  assert.deepEqual(Object.keys(header.kinds), Object.keys(attentions));
+  for (const [kind, described] of Object.entries(header.kinds))
+    attentions[kind].receive(received(described, array));
   const [one, other] = [attentions.cross, packed().cross].map((each) => each.field(1, 2, "effects").data);
   assert.deepEqual(one, other);
   assert.deepEqual(attentions.cross.effects().heads, heads.measured.flat());

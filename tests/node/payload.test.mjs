@@ -113,9 +113,28 @@ test("the header has the tokens and sizes of each kind of attention, in the orde
 test("a trace of weights alone has neither scores nor vectors", () => {
   const attention = parse(payload("weights")).attentions.encoder;
   assert.equal(attention.hasScores, false);
-  assert.equal(attention.hasVectors, false);
+  assert.equal(attention.hasVectors(0), false);
   assert.equal(attention.vector("query", 0), null);
   assert.deepEqual(nullable(attention.field(1, 1, "weights").data), expected.fields.weights[1][1].flat());
+});
+
+test("the vectors of a layer that arrive after the run are those of the trace, and of that layer alone", () => {
+  const { encoder: whole } = parse(payload("masked")).attentions;
+  const { encoder: later } = parse(payload("weights")).attentions;
+  for (const layer of [1, 0]) {
+    assert.deepEqual([later.hasVectors(layer), whole.hasVectors(layer)], [false, true]);
+    later.receiveVectors(payload(`vectors-${layer}`));
+    assert.equal(later.hasVectors(layer), true);
+    const counts = { query: 21, key: 21, value: 21, context: 21, output: 7, stream: 7 };
+    for (const [name, count] of Object.entries(counts)) {
+      for (let number = layer * count; number < (layer + 1) * count; number++) {
+        assert.ok(whole.vector(name, number), name);
+        assert.deepEqual(later.vector(name, number), whole.vector(name, number), name);
+      }
+    }
+    assert.deepEqual(later.vector("token", 6), whole.vector("token", 6));
+    assert.equal(later.vector("query", (1 - layer) * 21) === null, layer === 1);
+  }
 });
 
 test("bytes that begin anywhere in a buffer are read alike", () => {

@@ -27,6 +27,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import payload_of_attentions
 from transformer_viz.pictures.compared import compared_payload, placed_effects
+from transformer_viz.pictures.lens import vectors_bytes
 from transformer_viz.pictures.theme import DIVERGING, SEQUENTIAL
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.result import Effects
@@ -212,6 +213,13 @@ def effects_of(trace):
     }
 
 
+def arrived(cells, ablated=None, **of_both):
+    """Return effects for views that show their run already."""
+    arrays = views.Arrays()
+    kinds = views.effect_arrays(arrays, cells, ablated, **of_both)
+    return views.packed({"run": "this-run", "kinds": kinds}, arrays)
+
+
 def evidence():
     """Return evidence whose numbers say where they stand: layer, head, and which of the five."""
     layer, head = np.arange(2)[:, None], np.arange(3)
@@ -243,6 +251,8 @@ def payloads(tmp_path_factory):
     made = traces()
     for name, trace in made.items():
         (folder / f"{name}.bin").write_bytes(packed(trace))
+    for layer in range(2):
+        (folder / f"vectors-{layer}.bin").write_bytes(vectors_bytes(made["masked"], "encoder", layer, None))
     sorted_by = {
         "sentences": {"encoder": (SENTENCES, SENTENCES)},
         "metrics": {
@@ -261,7 +271,7 @@ def payloads(tmp_path_factory):
     cells = effects_of(made["writing"])
     (folder / "effects.bin").write_bytes(packed(made["writing"], effects=cells))
     measured = np.arange(9, dtype=np.float32).reshape(3, 3) - 4
-    (folder / "arrived.bin").write_bytes(views.effects_bytes("this-run", cells, {"cross": measured}))
+    (folder / "arrived.bin").write_bytes(arrived(cells, {"cross": measured}))
     ablated = {"metrics": {"encoder": {"effect": np.arange(6.0).reshape(2, 3)}}}
     (folder / "sorted-effects.bin").write_bytes(packed(made["masked"], **ablated))
     sides = compared()
@@ -271,11 +281,11 @@ def payloads(tmp_path_factory):
         compared_payload(compare(*sides), Words("en"), effects=both)
     )
     before, after = placed_effects(compare(*sides), both)
-    (folder / "both.bin").write_bytes(views.effects_bytes("this-run", after, before=before))
+    (folder / "both.bin").write_bytes(arrived(after, before=before))
     heads = [np.arange(6, dtype=np.float32).reshape(2, 3) - shift for shift in (1, 2)]
     by_kind = [{"encoder": each} for each in heads]
-    arrived = views.effects_bytes("this-run", after, by_kind[1], before=before, ablated_before=by_kind[0])
-    (folder / "both-measured.bin").write_bytes(arrived)
+    of_both = {"before": before, "ablated_before": by_kind[0]}
+    (folder / "both-measured.bin").write_bytes(arrived(after, by_kind[1], **of_both))
     found = read_kinds(np.array(NUMBERS), ["a", "b"], signed=True)
     (folder / "numbers.bin").write_bytes(payload_of_attentions(found, Words("en"), "", signed=True))
     facts = (
