@@ -242,15 +242,16 @@ def _titles(words, chosen, other):
     formulas = {
         "scores": f"s = {scores}{bias}",
         "mask": "M ∈ {0, 1}",
-        "masked_scores": "s + ln M",
-        "weights": "softmax(s + ln M)",
+        "masked": "s + ln M",
+        "softmax": "softmax(s + ln M)",
         "added": "softmax(s − 10⁹ (1 − M))",
         "multiplied": "softmax(s) ⊙ M",
     }
     titles = {name: f"{words(f'masks.panel_{name}')}: {formula}" for name, formula in formulas.items()}
-    sides = {"before": other, "matrix": chosen}
+    sides = {"before": ("other", other), "matrix": ("with", chosen)}
     return titles | {
-        name: words("masks.panel_with", mask=words(f"masks.name_{side.name}")) for name, side in sides.items()
+        name: words(f"masks.panel_{key}", mask=words(f"masks.name_{side.name}"))
+        for name, (key, side) in sides.items()
     }
 
 
