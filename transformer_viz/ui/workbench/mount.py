@@ -37,15 +37,8 @@ WORDS = (
     *("runs.changes.one", "runs.changes.other", "unexpected.again"),
     *("download.csv", "download.npz", "download.html", "download.effects"),
     *("bench.edit", "bench.edit_help", "bench.word", "bench.bring", "bench.take_away", "bench.other_token"),
-    *(
-        "bench.refused",
-        "bench.unreachable",
-        "masks.paint_hint",
-        "masks.undo",
-        "masks.invert",
-        "masks.invert_help",
-    ),
-    *("masks.clear", "masks.clear_help"),
+    *("bench.refused", "bench.unreachable", "masks.paint_hint", "masks.paint_elsewhere"),
+    *("masks.undo", "masks.invert", "masks.invert_help", "masks.clear", "masks.clear_help"),
 )
 """Sentences of the workbench itself; those about a run come with it."""
 
