@@ -3,7 +3,7 @@
 import base64
 import contextlib
 import re
-from decimal import ROUND_HALF_UP, Context
+from decimal import ROUND_HALF_UP, Context, Decimal
 from xml.etree import ElementTree
 
 import numpy as np
@@ -246,6 +246,12 @@ def corners(page, allowed):
     cells = drawn_cells(page)[: allowed.sum()]
     places = [(x + 3, y + 3) for x, y, *_ in cells]
     return dict(zip(map(tuple, np.argwhere(allowed)), places, strict=True))
+
+
+def percent_of(share):
+    """Return a weight as the views write it, worked out apart from them."""
+    points = (100 * Decimal(float(share))).quantize(Decimal("0.1"), ROUND_HALF_UP)
+    return "<0.1%" if share > 0 and not points else f"{points}".removesuffix(".0") + "%"
 
 
 def four_digits(number):

@@ -309,7 +309,7 @@ def test_weight_that_goes_to_no_token_is_a_column():
         facts, arrays = unpacked({"self": read(given)}, language)
         assert facts["keyTokens"] == [*TOKENS, name]
         assert facts["queryTokens"] == TOKENS
-        assert all(saying.endswith(said) for saying in facts["sayings"])
+        assert set(facts["usual"]) == {said}
         np.testing.assert_allclose(arrays["weights"][..., -1], 0.25, atol=1e-3)
         np.testing.assert_allclose(arrays["weights"][..., :-1], given[:, 0], atol=1e-3)
         np.testing.assert_array_equal(arrays["mask"][0, 0], np.hstack([np.tri(5), np.ones((5, 1))]))
@@ -461,7 +461,7 @@ def test_layers_that_are_left_out_do_not_change_the_numbers_of_the_others():
     whole = header(given, "en")["attentions"][0]
     assert (facts["numbers"], whole["numbers"]) == ([2, 4], None)
     heads = [*range(3, 6), *range(9, 12)]
-    for name in ("roles", "sayings"):
+    for name in ("roles", "sayings", "usual"):
         assert facts[name] == [whole[name][head] for head in heads]
 
 
@@ -587,7 +587,7 @@ def test_a_page_opens_on_the_clearest_head_and_says_what_it_does():
     given[1][0, 2, 0] = 0.2
     [facts] = header({"encoder": read(given)}, "en")["attentions"]
     assert facts["opening"] == [1, 2]
-    assert facts["sayings"][1 * 3 + 2].startswith("In this text it attends to the previous token")
+    assert facts["sayings"][1 * 3 + 2].startswith("Here each token reads the one before it")
 
 
 def test_an_encoder_decoder_shows_its_three_kinds(browser, tmp_path):

@@ -1,4 +1,4 @@
-"""What is said of heads, in both languages: of one text, and with evidence from many."""
+"""What is said of heads beside what they do here: what is usual over many texts, in both languages."""
 
 import dataclasses
 import json
@@ -34,11 +34,19 @@ def heads_of(*weights, kind="encoder", possible=ROLES, tokens=TOKENS, typical=No
     return HeadsInText(kind, Attentions([layer], mask, tokens, tokens), [frozenset(possible)], typical)
 
 
-def said(weights, role=None, language="en", measured=None, **options):
-    """Return the caption of one head; `measured`: tokens of the texts that show its usual role."""
+def both(weights, role=None, language="en", measured=None, **options):
+    """Return what is said of one head in this text, and below; `measured`: tokens of the texts measured."""
     usual, labels = role and [[role]], options.get("tokens", TOKENS)
     found = captions_of(Words(language), heads_of(weights, **options), labels, usual, tokens=measured)
-    return found[0][0]
+    return found.here[0][0], found.usual[0][0]
+
+
+def here(*args, **options):
+    return both(*args, **options)[0]
+
+
+def said(*args, **options):
+    return both(*args, **options)[1]
 
 
 def usual(name, share=0.62, support=1.0, held=97, texts=100):
@@ -51,13 +59,10 @@ def half(cells):
     return np.where(count > 0, 0.5 * cells / np.maximum(count, 1) + 0.5 * EVEN, EVEN)
 
 
-def test_what_holds_for_one_text_is_said_of_this_text():
-    assert (
-        said(half(np.eye(SIZE, k=-1))) == "In this text it attends to the previous token: 58% of the weight."
-    )
-    assert said(EVEN) == (
-        "In this text this head averages: its weight is spread almost uniformly over about 6.0 tokens."
-    )
+def test_what_is_usual_leaves_what_a_head_does_here_as_it_is():
+    weights = half(np.eye(SIZE, k=-1))
+    assert both(weights) == ("Here each token reads the one before it (58% on average).", "")
+    assert here(weights, usual("next")) == here(weights)
 
 
 def test_the_clearest_head_is_that_with_most_of_its_weight_on_a_pattern():
@@ -68,30 +73,21 @@ def test_the_clearest_head_is_that_with_most_of_its_weight_on_a_pattern():
     assert heads_of(EVEN, EVEN).clearest == (0, 0)
 
 
-def test_a_pattern_of_some_rows_says_how_many_they_are():
-    same = np.zeros((SIZE, SIZE))
-    same[0, 3] = same[3, 0] = 1
-    assert said(half(same)) == (
-        "In this text it attends to other occurrences of the same token: 58% of the weight of the tokens "
-        "that occur more than once (33% of the rows)."
-    )
-
-
 @pytest.mark.parametrize(
     ("weight", "language", "sentence"),
     [
         (
             0.9,
             "en",
-            " Tokens that have occurred before (38% of the rows) attend to the token after their previous "
-            "occurrence (induction): 90% of their weight.",
+            " Tokens that have occurred before (38% of the rows) read the one that followed them then "
+            "(induction): 90% of their weight.",
         ),
         (
             0.5,
             "zh",
-            "先前出现过的词元（占所有行的 38%）关注自己上次出现后的那个词元（归纳）：占权重的 50%。",
+            "再次出现的词元（占所有行的 38%）看上次跟在自己后面的那个词元（归纳）：占权重的 50%。",
         ),
-        (0.4, "en", None),
+        (0.4, "en", ""),
     ],
 )
 def test_induction_is_said_beside_what_a_head_does_where_nothing_is_to_be_copied(weight, language, sentence):
@@ -100,11 +96,13 @@ def test_induction_is_said_beside_what_a_head_does_where_nothing_is_to_be_copied
     weights[:, 0] = 1
     for row, key in ((4, 2), (5, 3), (6, 4)):
         weights[row, [0, key]] = 1 - weight, weight
-    first = said(weights, language=language, tokens=tokens, possible={"first"})
-    assert said(weights, language=language, tokens=tokens) == first + (sentence or "")
-    assert (sentence or "no induction") not in said(weights, usual("after_same"), language, tokens=tokens)
-    mixed = said(weights, usual("mixed", np.nan), language, tokens=tokens)
-    assert mixed.endswith(first + (sentence or ""))
+    first = here(weights, language=language, tokens=tokens, possible={"first"})
+    assert here(weights, language=language, tokens=tokens) == first + sentence
+    weights[:] = 0
+    weights[[*range(4), 7], 0] = 1
+    weights[[4, 5, 6], [2, 3, 4]] = 1
+    is_induction = here(weights[1:, 1:], tokens=tokens[1:], language=language, possible={"after_same"})
+    assert is_induction.count({"en": "induction", "zh": "归纳"}[language]) == 1
 
 
 @pytest.mark.parametrize(
@@ -113,11 +111,11 @@ def test_induction_is_said_beside_what_a_head_does_where_nothing_is_to_be_copied
         (
             0.9,
             "en",
-            " Tokens that occur more than once (43% of the rows) attend to their other occurrences: 90% of "
-            "their weight.",
+            " Tokens that occur more than once (43% of the rows) read their other occurrences: 90% of their "
+            "weight.",
         ),
-        (0.6, "zh", "出现不止一次的词元（占所有行的 43%）关注自己的其他出现处：占权重的 60%。"),
-        (0.4, "en", None),
+        (0.6, "zh", "重复的词元（占所有行的 43%）看自己在别处的出现：占权重的 60%。"),
+        (0.4, "en", ""),
     ],
 )
 def test_the_same_token_is_said_beside_what_a_head_does_where_there_is_none(weight, language, sentence):
@@ -128,29 +126,11 @@ def test_the_same_token_is_said_beside_what_a_head_does_where_there_is_none(weig
     mask = np.tril(np.ones((1, 1, 8, 8), bool))
     layer = AttentionTrace(None, None, None, None, weights[None], None, None)
 
-    def told(usual=None, possible=ROLES):
+    def told(possible=ROLES):
         found = HeadsInText("decoder", Attentions([layer], mask, tokens, tokens), [frozenset(possible)])
-        return captions_of(Words(language), found, tokens, usual)[0][0]
+        return captions_of(Words(language), found, tokens).here[0][0]
 
-    assert told() == told(possible={"itself"}) + (sentence or "")
-    assert (sentence or "of their weight") not in told([[usual("same")]])
-    assert told([[usual("itself")]]).endswith(sentence or ".")
-
-
-def test_of_the_most_read_token_it_is_said_in_how_many_rows_it_is_that():
-    weights = half(KEYS[[4, 4, 4, 4, 1, 2]])
-    assert said(weights) == (
-        "In this text “dog” is the most-read token: 42% of the weight on average, and more than any other "
-        "token in 4 of 6 rows."
-    )
-
-
-def test_a_head_that_reads_another_token_in_each_row_is_called_focused():
-    weights = KEYS[[2, 4, 5, 1, 0, 3]]
-    assert said(weights) == (
-        "Focused in this text: each query gives 100% of its weight to one token on average, and different "
-        "queries to different tokens."
-    )
+    assert told() == told({"itself"}) + sentence
 
 
 def test_with_evidence_a_caption_says_what_is_usual_in_how_many_texts_and_how_it_is_here():
@@ -173,8 +153,8 @@ def test_what_is_usual_is_said_of_texts_of_about_so_many_tokens(tokens, shown):
     assert said(previous, usual("previous"), "zh", tokens) == (
         f"通常关注前一个词元：100 段约 {shown} 个词元的文本中有 97 段如此；本例中占权重的 58%。"
     )
-    assert said(EVEN, usual("mixed", np.nan), measured=tokens).startswith(
-        f"No fixed pattern over 100 texts of about {shown} tokens. "
+    assert said(EVEN, usual("mixed", np.nan), measured=tokens) == (
+        f"No fixed pattern over 100 texts of about {shown} tokens."
     )
 
 
@@ -187,40 +167,28 @@ def test_a_usual_pattern_that_this_text_cannot_show_is_said_to_be_so():
     )
 
 
-def test_without_a_usual_pattern_this_text_is_described():
-    assert said(half(np.eye(SIZE)), usual("mixed", np.nan, held=0)) == (
-        "No fixed pattern over 100 texts. In this text each token attends to itself: 58% of the weight."
-    )
+def test_without_a_usual_pattern_that_is_said():
+    assert said(half(np.eye(SIZE)), usual("mixed", np.nan, held=0)) == "No fixed pattern over 100 texts."
 
 
-def test_of_a_head_that_usually_reads_one_token_this_texts_token_is_named():
+def test_of_a_head_that_usually_reads_one_token_its_share_here_is_told():
     weights = half(KEYS[[4] * SIZE])
-    assert said(weights, usual("token")) == (
-        "In most texts, much of the weight goes to one and the same token. Here: “dog” (58%)."
+    assert both(weights, usual("token")) == (
+        "Here every row reads “dog” (58% on average).",
+        "Mostly one and the same token gets much of the weight: in 97 of 100 texts; here 58% of the weight.",
     )
     assert said(weights, usual("token"), "zh") == (
-        "多数文本里，很大一部分权重集中在同一个词元上。这里是“dog”（58%）。"
+        "通常很大一部分权重集中在同一个词元上：100 段文本中有 97 段如此；本例中占权重的 58%。"
     )
 
 
-def test_what_a_head_does_otherwise_here_stands_before_what_it_does_in_other_texts():
-    weights = np.array([0.96, 0.02, 0.96, 0.89, 0.02, 0.02])[:, None] * KEYS[4] + 0.04 * EVEN
-    assert said(weights, usual("next")) == (
-        "Here “the”, “and”, “the” attend to “dog” (90–97%). In other texts: mostly the next token."
+def test_what_is_usual_is_said_below_with_how_far_it_holds_here():
+    weights = np.array([0.96, 0, 0.96, 0.88, 0, 0])[:, None] * KEYS[4]
+    weights += (1 - weights.sum(axis=-1, keepdims=True)) * EVEN
+    assert both(weights, usual("next")) == (
+        "Here “the”, “and” and “the” read “dog”: 97%, 97%, 90%.",
+        "Mostly attends to the next token: in 97 of 100 texts; here 25% of the weight.",
     )
-    assert said(weights, usual("next"), "zh") == (
-        "在这段文本里，“the”、“and”、“the”都关注“dog”（90%–97%）。在其他文本里多关注后一个词元。"
-    )
-    every = half(KEYS[[4] * SIZE])
-    assert said(every, usual("previous")) == (
-        "Here “the”, “cat”, “and” and 3 more attend to “dog” (58%). "
-        "In other texts: mostly the previous token."
-    )
-
-
-def test_rows_that_share_no_key_leave_the_usual_pattern_to_stand_alone():
-    caption = said(half(np.eye(SIZE)), usual("next"))
-    assert caption == "Mostly attends to the next token: in 97 of 100 texts; here 8% of the weight."
 
 
 def test_numbers_of_many_texts_are_grouped():
@@ -249,19 +217,10 @@ def test_of_words_read_more_than_evenly_the_ratio_is_said_with_the_ratio_here():
 def test_of_several_labels_each_has_a_sentence_and_a_text_without_such_words_is_said_to_have_none():
     assert said(EVEN, reads("pets", "cars"), typical=PETS) == (
         "Looks for words typical of “pets” texts: they get about 6 times an even share (here 1.0 times). "
-        "Those typical of “cars” texts get about 6 times (none here)."
+        "Those typical of “cars” texts get about 6 times (this text has none)."
     )
     chinese = said(EVEN, reads("pets", "cars"), "zh", typical=PETS)
-    assert chinese.endswith("也找“cars”文本里常见的词：约 6 倍（本例没有这类词）。")
-
-
-def test_what_a_head_does_in_a_text_without_the_words_it_reads_is_said_first():
-    weights, cars = half(KEYS[[0] * SIZE]), {"words:cars": np.zeros(SIZE, bool)}
-    here = "Here “the”, “cat”, “and” and 3 more attend to “the” (58%). "
-    assert said(weights, reads("cars"), typical=cars) == (
-        here + "Looks for words typical of “cars” texts: they get about 6 times an even share (none here)."
-    )
-    assert not said(half(KEYS[[1] * SIZE]), reads("pets"), typical=PETS).startswith("Here")
+    assert chinese.endswith("也找“cars”文本里常见的词：约 6 倍（这段文本里没有）。")
 
 
 def test_at_most_three_labels_are_said():
@@ -273,7 +232,7 @@ def test_at_most_three_labels_are_said():
 
 def test_a_text_of_one_token_shows_no_ratio():
     keys = {"words:pets": np.array([True])}
-    assert "(none here)" in said(np.ones((1, 1)), reads("pets"), tokens=("cat",), typical=keys)
+    assert "(this text has none)" in said(np.ones((1, 1)), reads("pets"), tokens=("cat",), typical=keys)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -283,7 +242,6 @@ def test_every_role_has_a_sentence_of_its_own_with_and_without_evidence(language
     assert name in (*MEASURES[kind], "mixed")
     with_evidence = said(EVEN, usual(name), language, kind=kind)
     assert "{" not in with_evidence
-    assert words.has(f"role.{name}")
     assert words.has(f"role_name.{name}")
     others = {said(EVEN, usual(other), language, kind=kind) for other in (*MEASURES[kind], "mixed")} - {
         with_evidence
@@ -344,14 +302,11 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
     roles = found.usual("encoder")
     text = payload_of(trace, Words("en"), head_roles=found).decode("utf-8", "replace")
     for role in (role for layer in roles for role in layer):
-        sentences = {
-            "mixed": [f"No fixed pattern over 6 texts of about {found.tokens} tokens."],
-            "token": ["In most texts, much of the weight goes to one and the same token. Here: “"],
-        }.get(role.name) or [
-            f"in {role.held} of {role.texts} texts of about {found.tokens} tokens",
-            f"In other texts: mostly {Words('en')(f'usual.{role.name}', places=4)}.",
-        ]
-        assert any(sentence in text for sentence in sentences)
+        counted = f"{role.texts} texts of about {found.tokens} tokens"
+        sentence = (
+            f"No fixed pattern over {counted}." if role.name == "mixed" else f"in {role.held} of {counted}"
+        )
+        assert sentence in text
     named = [role for layer in roles for role in layer]
     names = [Words("en")(f"role_name.{role.name}") for role in named]
     assert "no fixed pattern" in names
@@ -367,7 +322,8 @@ def test_captions_and_names_of_a_payload_rest_on_the_evidence_unless_the_matrix_
     ):
         header = json.loads(plain[8 : 8 + int.from_bytes(plain[:8], "little")])
         (shown,) = header["attentions"]
-        assert all("this text" in said and " texts" not in said for said in shown["sayings"])
+        assert all(said.startswith("Here") for said in shown["sayings"])
+        assert not any(shown["usual"])
         assert {measure["texts"] for measure in shown["measures"]} == {0}
         assert "shares" not in shown
 

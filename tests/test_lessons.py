@@ -520,6 +520,7 @@ def test_a_covered_row_is_not_sent_nor_what_would_give_it_away():
     assert cross["covered"] == [1, 2, 3]
     assert header["lesson"] == {"name": lesson.name, "kind": "cross", "layer": 1, "head": 2, "view": "all"}
     assert cross["sayings"][cross["heads"] + 2] == lesson.question
+    assert cross["usual"][cross["heads"] + 2] == ""
     assert "measures" not in cross
     weights = arrays["cross"]["weights"].copy()
     assert not weights[1, 2, 3].any()

@@ -80,7 +80,7 @@ def test_effects_stand_beside_each_head(browser, translator, trace):
     page.set_content(show(trace, effects=found, kind="cross", head=1, view="grid").html)
     [[_, said], *_] = [layer[:2] for layer in effect_texts(Words("en"), trace, found, "cross")]
     assert said.startswith("With this head set to zero, ")
-    expect(page.locator(".says")).to_contain_text(said)
+    expect(page.locator(".said .usual")).to_contain_text(said)
     page.get_by_role("combobox", name="Order of heads").select_option(label="effect on the prediction")
     page.close()
 

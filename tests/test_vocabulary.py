@@ -134,8 +134,9 @@ def test_a_caption_names_them_where_there_is_no_role(only_attention):
     texts = preference_texts(words, word_preferences(only_attention))
     heads = HeadsInText("encoder", trace.kinds()["encoder"], patterns_of_trace(trace)["encoder"])
     usual = [[UsualRole("mixed", np.nan, np.nan, 1.0, 0, 300)] * 8]
-    captions = captions_of(words, heads, trace.tokens, usual, None, texts)[0]
+    captions = captions_of(words, heads, trace.tokens, usual, None, texts).usual[0]
     assert captions[1] == (
+        "No fixed pattern over 300 texts. "
         "In any text it gives most weight to words such as "
         "“7”, “waste”, “awful”: 13.2 to 40.7 times that of an average word."
     )

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from pages import array, figures, open_page, shown
 from playwright.sync_api import expect
 from streamlit.testing.v1 import AppTest
+from transformer_viz.ui.pages.masks.sides import Side
 
 from transformer_viz.analysis import output_names
 from transformer_viz.inspection.explorer import load
@@ -17,7 +18,6 @@ from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload
 from transformer_viz.pictures.output import LIKELIEST
 from transformer_viz.store.format import ModelSummary
-from transformer_viz.ui.pages.masks.sides import Side
 from transformer_viz.ui.shell.language import escaped
 
 HERE = Path(__file__).parent / "models"

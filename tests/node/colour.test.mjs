@@ -66,21 +66,23 @@ test("a uniform head is pale, and the scale of a head with a larger weight ends 
   assert.equal(weightLimit(0.6, 14), 0.6);
 });
 
-test("a thumbnail has the colours of the matrix", () => {
+test("a thumbnail has the colours of the matrix, what is masked too", () => {
   const places = Uint32Array.from({ length: 256 }, (_, place) => place);
   for (const name of ["even", "half", "masked"]) {
     const { encoder } = parse(payload(name)).attentions;
-    thumbnailsOf()(encoder, { sequential: places }).forEach((thumbnail, number) => {
-      const [layer, head] = [Math.floor(number / encoder.heads), number % encoder.heads];
-      const { data, largest } = encoder.field(layer, head, "weights");
-      const limit = weightLimit(largest, encoder.seen(layer, head));
-      const drawn = new Uint32Array(thumbnail.data.buffer);
-      assert.deepEqual(
-        [...drawn],
-        [...data].map((weight) => entry(weight || 0, limit, false)),
-        `${name} ${number}`,
-      );
-    });
+    thumbnailsOf()(encoder, { ramps: { sequential: places }, gap: "#010203" }).forEach(
+      (thumbnail, number) => {
+        const [layer, head] = [Math.floor(number / encoder.heads), number % encoder.heads];
+        const { data, largest } = encoder.field(layer, head, "weights");
+        const limit = weightLimit(largest, encoder.seen(layer, head));
+        const drawn = new Uint32Array(thumbnail.data.buffer);
+        assert.deepEqual(
+          [...drawn],
+          [...data].map((weight) => (Number.isNaN(weight) ? 0xff030201 : entry(weight, limit, false))),
+          `${name} ${number}`,
+        );
+      },
+    );
   }
 });
 

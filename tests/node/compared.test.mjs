@@ -10,6 +10,7 @@ const { parse, received, unpack } = await import(`${VIEWS}/payload.js`);
 const { valueAt } = await import(`${VIEWS}/scene.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
+const { percent } = await import(`${VIEWS}/text.js`);
 
 const RAMPS = {
   sequential: ramp([
@@ -80,20 +81,20 @@ test("a row that only one text has changes by nothing, a key that only one has b
 
 test("the tooltip of a cell has both weights and the change, and a dash for what is not there", () => {
   const selection = new Selection(attentions, { layer: 1, head: 2 });
-  const percent = (value, row, column) =>
-    100 * attentions.encoder.field(1, 2, value).data[row * places.length + column];
+  const weight = (value, row, column) =>
+    attentions.encoder.field(1, 2, value).data[row * places.length + column];
   const signs = new Set();
   for (const column of [0, 1, 3]) {
-    const [before, after, change] = VALUES.map((value) => percent(value, REPLACED, column));
+    const [before, after, change] = VALUES.map((value) => weight(value, REPLACED, column));
     if ([before, after].some(Number.isNaN)) continue;
-    const sign = change > 0 ? "+" : "−";
-    const text = `A ${before.toFixed(1)}%, B ${after.toFixed(1)}%, B − A ${sign}${Math.abs(change).toFixed(1)}%`;
+    const sign = change > 0 ? "+" : "";
+    const text = `A ${percent(before)}, B ${percent(after)}, B − A ${sign}${percent(change)}`;
     const key = attentions.encoder.keyTokens[column];
     assert.equal(cellText(selection, words, REPLACED, column), `“t4 → x” → “${key}”: ${text}`);
     signs.add(sign);
   }
   assert.equal(signs.size, 2);
-  assert.match(cellText(selection, words, ADDED, 0), /A –, B \d+\.\d%, B − A –$/);
+  assert.match(cellText(selection, words, ADDED, 0), /A –, B <?\d+(\.\d)?%, B − A –$/);
   assert.match(cellText(selection, words, ADDED, ADDED), /A –, B –, B − A –$/);
 });
 
@@ -264,7 +265,7 @@ for (const value of VALUES) {
     ); // the rest is the scale
     if (value === "change") return;
     const shares = [...scene.values].filter((share, cell) => {
-      return share >= 0.045 && !scene.hatched(Math.floor(cell / places.length), cell % places.length);
+      return share >= 0.005 && !scene.hatched(Math.floor(cell / places.length), cell % places.length);
     });
     const percents = shares.map((share) => String(Math.round(100 * share)));
     assert.notDeepEqual(

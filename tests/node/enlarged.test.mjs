@@ -20,6 +20,7 @@ const TABLE = ramp([
 const LOOK = {
   theme: THEME,
   ramps: { sequential: TABLE, diverging: TABLE },
+  gap: "#c4bfba",
   heads: ["#100000", "#200000", "#300000"],
 };
 const [WIDTH, TALL, LEAST] = [1000, 700, 18];

@@ -105,7 +105,7 @@ test("a weight at the threshold is drawn", () => {
 test("below the lines stands how strong the strongest is, or that there is none", () => {
   const { words } = parse(payload("half"));
   const below = (threshold) => texts(shown("half", { threshold }).draw());
-  assert.ok(below(0.5).includes(words.strongest.replace("{weight}", "0.500")));
+  assert.ok(below(0.5).includes(words.strongest.replace("{weight}", "50%")));
   assert.ok(!below(0.5).includes(words.no_line));
   assert.ok(below(0.51).includes(words.no_line));
 });
@@ -118,7 +118,7 @@ test("in a long text only strong lines are drawn", () => {
 
 test("the strongest weight is written, and its line is as strong as can be however small it is", () => {
   const drawn = shown("faint").draw();
-  assert.ok(texts(drawn).includes("strongest line: 0.100"));
+  assert.ok(texts(drawn).includes("strongest line: 10%"));
   const opacities = edgesOf(drawn)
     .map(({ opacity }) => opacity)
     .sort();
@@ -171,6 +171,39 @@ test("a query alone has the lines of its row, a key those of its column, a cell 
     found.edges().length,
     strong(found, [0, 1, 2], 0.02, (query, key) => query === 2 && key === 5),
   );
+});
+
+test("a cell that is pointed at has its line however weak, and a token its strongest", () => {
+  const found = shown("masked", { threshold: 0.999 });
+  const { attention } = found.selection;
+  const { data } = attention.field(0, 0, "weights");
+  for (let cell = 0; cell < data.length; cell++) {
+    const [query, key] = [Math.floor(cell / attention.keys), cell % attention.keys];
+    found.selection.pin({ query, key });
+    assert.equal(found.edges().length, data[cell] > 0 ? 1 : 0);
+  }
+  found.selection.pin({ query: 3, key: null });
+  assert.equal(found.edges().length, 1);
+});
+
+test("the more lines there are, the fainter are the weak ones beside the strongest", () => {
+  const weakest = (name) =>
+    Math.min(
+      ...shown(name, { threshold: 0 })
+        .edges()
+        .map(({ opacity }) => opacity),
+    );
+  const strongest = (name) =>
+    Math.max(
+      ...shown(name, { threshold: 0 })
+        .edges()
+        .map(({ opacity }) => opacity),
+    );
+  assert.ok(
+    shown("longest", { threshold: 0 }).edges().length > 20 * shown("masked", { threshold: 0 }).edges().length,
+  );
+  assert.ok(weakest("longest") < weakest("masked") / 4);
+  assert.ok(strongest("longest") > 0.8);
 });
 
 test("only lines of the chosen sentences are drawn", () => {

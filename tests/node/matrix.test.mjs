@@ -99,6 +99,19 @@ test("a gap is not drawn, and its row is a gap like any other", () => {
   }
 });
 
+test("every masked cell has the colour of gaps, which is named beside the scale", () => {
+  for (const size of [7, 81]) {
+    const { scene, draw } = shown(size, { back: "#010203", masked: "masked" });
+    const { values } = scene;
+    scene.values = Float32Array.from(values, (value, i) => (i % 3 ? value : NaN));
+    const pen = draw();
+    const grey = drawnCells(pen).filter(({ fill }) => fill === (size === 7 ? "#010203" : "rgb(1,2,3)"));
+    assert.equal(grey.length, Math.ceil(size ** 2 / 3));
+    assert.ok(texts(pen).includes("masked"));
+    assert.equal(elements(pen, "rect").at(-1).fill, "#010203");
+  }
+});
+
 test("beside a zoomed matrix nothing is highlighted", () => {
   const { view, state, draw } = shown(16);
   draw();

@@ -17,7 +17,8 @@ ruler.font = `${LETTERS}px sans-serif`;
 const wide = (text) => ruler.measureText(text).width;
 
 /** Return the layout of an attention, or of a start of the selection. */
-const laid = (attention, width, sort = "place") => layoutOf({ attention, state: { sort } }, ruler, width);
+const laid = (attention, width, sort = "place", high = 2000) =>
+  layoutOf({ attention, state: { sort } }, ruler, width, high);
 const under = ({ placed }) => placed.map(({ texts }) => texts.at(-1));
 
 /** An attention of 12 x 12 heads with every role in it. */
@@ -153,6 +154,25 @@ test("no text of a head reaches into the next one or out of the view, however wi
       }
     }
   }
+});
+
+test("all heads are seen at once unless their thumbnails would be too small", () => {
+  const four = {
+    ...encoder,
+    layers: 4,
+    heads: 8,
+    figures: {},
+    roles: Array(32).fill("next"),
+    shares: undefined,
+  };
+  for (const width of [900, 1400]) {
+    for (const high of [400, 520, 640]) {
+      const { height, side, placed, tall } = laid(four, width, "place", high);
+      assert.ok(height <= high && side >= 56, `${height} of ${high}`);
+      assert.ok(Math.max(...placed.map(({ corner }) => corner[1] + tall)) <= high);
+    }
+  }
+  assert.equal(laid(four, 1400, "place", 200).side, laid(four, 1400).side);
 });
 
 test("sorted by role, the heads of each stand under its name, in rows of their own", () => {

@@ -5,6 +5,7 @@ import { expected, payload, randoms, VIEWS } from "./setup.mjs";
 const { sceneOf } = await import(`${VIEWS}/head.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { csvOf, readMost, valueAt } = await import(`${VIEWS}/scene.js`);
+const { percent } = await import(`${VIEWS}/text.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 
 const { attentions, words } = parse(payload("masked"));
@@ -26,7 +27,7 @@ for (const [name, ends] of [
       ...selection.attention.queryTokens.map((_, query) => seenBy(selection.attention, query, data)),
     );
     assert.equal(limit, ends ?? Math.max(largest, 3 / keys));
-    assert.deepEqual(ticks, ["0", `${limit.toPrecision(3)} weight`]);
+    assert.deepEqual(ticks, ["0", `${percent(limit)} weight`]);
     assert.equal(
       sceneOf(new Selection(selection.attentions, { scale: "one" }), words, { ramps: RAMPS }).scale.limit,
       1,
@@ -69,6 +70,13 @@ for (const value of ["weights", "scores", "masked", "norms"]) {
   });
 }
 
+test("gaps are called masked where there are some: scores are there for every pair", () => {
+  const masked = ["weights", "scores", "masked", "norms"].map((value) => headOf({ value, head: 0 }).masked);
+  assert.deepEqual(masked, ["masked", undefined, "masked", "masked"]);
+  const even = new Selection(parse(payload("even")).attentions, {});
+  assert.equal(sceneOf(even, words, { ramps: RAMPS }, 600).masked, undefined);
+});
+
 test("labels with quotes, commas and formulas are read back as they were", () => {
   const labels = ['b"', "c,d", "=1+1", "é", "好", "<b>"];
   const scene = { rows: labels, columns: labels, values: new Float32Array(36).fill(0.5) };
@@ -93,6 +101,8 @@ test("a table has the three largest values of each row in their order, without g
     const largest = all.sort(([, a], [, b]) => b - a).slice(0, 3);
     assert.equal(name, scene.rows[row]);
     assert.equal(text, largest.map(([column, value]) => `${column} ${value.toFixed(2)}`).join(" · "));
+    const [, shares] = readMost({ ...scene, written: true })[row];
+    assert.equal(shares, largest.map(([column, value]) => `${column} ${percent(value)}`).join(" · "));
   }
 });
 
@@ -100,7 +110,7 @@ test("the scale of a head ends at its largest number or, of weights, at one", ()
   const largest = Math.max(...expected.fields.weights[1][1].flat());
   const { scale } = headOf({});
   assert.deepEqual([scale.limit, scale.signed, scale.ramp], [largest, false, RAMPS.sequential]);
-  assert.deepEqual(scale.ticks, ["0", `${largest.toPrecision(3)} weight`]);
+  assert.deepEqual(scale.ticks, ["0", `${percent(largest)} weight`]);
   assert.equal(headOf({ scale: "one" }).scale.limit, 1);
   const scores = headOf({ scale: "one", value: "scores" }).scale;
   assert.ok(scores.limit > 1 && scores.signed && scores.ramp === RAMPS.diverging);

@@ -2,19 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { payload, VIEWS } from "./setup.mjs";
 
-const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, titlesOf } = await import(
-  `${VIEWS}/captions.js`
-);
+const { cellText, figuresText, figureText, headTitle, pairNames, pinnedText, rowText, titlesOf } =
+  await import(`${VIEWS}/captions.js`);
 const { openingRow } = await import(`${VIEWS}/openrow.js`);
 const { orderOf } = await import(`${VIEWS}/order.js`);
 const { parse } = await import(`${VIEWS}/payload.js`);
 const { NOTHING, Selection } = await import(`${VIEWS}/selection.js`);
+const { percent } = await import(`${VIEWS}/text.js`);
 const { pooledOf } = await import(`${VIEWS}/thumbnails.js`);
 
 const masked = parse(payload("masked"));
 const writing = parse(payload("writing"));
 const sorted = parse(payload("sorted"));
 const of = ({ attentions }, start = {}) => new Selection(attentions, start);
+const oneHead = (attention) => Object.assign(Object.create(attention), { heads: 1 });
 const placeOf = ({ state: { kind, layer, head } }) => [kind, layer, head];
 
 test("a start that does not exist is corrected to one that does", () => {
@@ -71,6 +72,18 @@ test("the selection is kept for another payload as far as it exists there", () =
   selection.update(parse(payload("weights")).attentions);
   assert.deepEqual(placeOf(selection), ["encoder", 1, 2]);
   assert.deepEqual([selection.state.value, selection.state.pinned], ["weights", NOTHING]);
+});
+
+test("the head that was chosen is chosen again once all heads are shown again, also in another layer", () => {
+  const selection = of(writing, { kind: "decoder", layer: 1, head: 2 });
+  const { attentions } = writing;
+  const one = Object.fromEntries(Object.entries(attentions).map(([kind, each]) => [kind, oneHead(each)]));
+  selection.update(one);
+  assert.deepEqual([...placeOf(selection), ...selection.state.shown], ["decoder", 1, 0, 0]);
+  assert.deepEqual(selection.wanted, { layer: 1, head: 2 });
+  selection.select({ layer: 2, head: 0 }); // the only one of that layer
+  selection.update(attentions);
+  assert.deepEqual([...placeOf(selection), ...selection.state.shown], ["decoder", 2, 2, 2]);
 });
 
 test("a selected head is shown alone; another layer keeps all heads or the selected one", () => {
@@ -247,6 +260,16 @@ test("titles name the heads, the values and how many lines there are", () => {
   assert.equal(headTitle(selection.attention, { layer: 1, head: 0 }), "Layer 2, head 1");
 });
 
+test("a row with a next token is explained as what was read and what is expected, any other is not", () => {
+  const rowHelp = "read {token}, expects {next}";
+  const rows = { queryTokens: ["film → is", "was", "a → b → c"], rowHelp };
+  assert.deepEqual(
+    [0, 1, 2].map((row) => rowText(rows, row)),
+    ["read film, expects is", "", "read a, expects b"],
+  );
+  assert.equal(rowText({ ...rows, rowHelp: "" }, 0), "");
+});
+
 test("a cell is described by its tokens and its number, a masked one as masked", () => {
   const selection = of(masked, { layer: 1, head: 2 });
   const { attention } = selection;
@@ -255,7 +278,7 @@ test("a cell is described by its tokens and its number, a masked one as masked",
       const text = cellText(selection, masked.words, query, key);
       const number = attention.field(1, 2, "weights").data[query * 7 + key];
       if (attention.allowed(1, 2, query, key))
-        assert.equal(text, `“t${query}” → “t${key}”: weight ${number.toPrecision(4)}`);
+        assert.equal(text, `“t${query}” → “t${key}”: weight ${percent(number)}`);
       else assert.equal(text, `“t${query}” may not attend to “t${key}”.`);
       selection.state.pinned = { query, key };
       assert.equal(pinnedText(selection, masked.words), ` Pinned: ${text}`);

@@ -8,6 +8,7 @@ const { rowOf, sourceOf } = await import(`${VIEWS}/row.js`);
 const { Selection } = await import(`${VIEWS}/selection.js`);
 const { steps } = await import(`${VIEWS}/steps.js`);
 const { SvgContext } = await import(`${VIEWS}/svg.js`);
+const { percent } = await import(`${VIEWS}/text.js`);
 
 const GREY = ramp([
   [0, "#000000"],
@@ -15,8 +16,6 @@ const GREY = ramp([
 ]);
 const LOOK = { theme: THEME, ramps: { sequential: GREY, diverging: GREY }, heads: ["#100000"] };
 const fixed = (number) => number.toFixed(3).replace("-", "−");
-const percent = (share) =>
-  share > 0 && share < 0.0005 ? "<0.1%" : `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}%`;
 const close = (one, other, tolerance = 1e-6) =>
   assert.ok(Math.abs(one - other) <= tolerance, `${one} is not ${other}`);
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Ruler, randoms, VIEWS } from "./setup.mjs";
+import { expected, Ruler, randoms, VIEWS } from "./setup.mjs";
 
-const { fill, fitted, stride, widest } = await import(`${VIEWS}/text.js`);
+const { fill, fitted, percent, stride, widest } = await import(`${VIEWS}/text.js`);
 const ruler = new Ruler();
 
 test("a fitted text is never wider than its room, and is the whole text or its longest beginning", () => {
@@ -20,6 +20,16 @@ test("a fitted text is never wider than its room, and is the whole text or its l
     assert.ok(text.startsWith(kept));
     assert.ok(ruler.measureText(`${text.slice(0, kept.length + 1)}…`).width > room);
   }
+});
+
+test("a weight is a percentage with one decimal, and only nothing is 0%", () => {
+  const shares = [0, 1, 0.5, 0.9595, 0.0449, 0.0004, -0.25, -0.0001];
+  const written = ["0%", "100%", "50%", "96%", "4.5%", "<0.1%", "−25%", "−<0.1%"];
+  assert.deepEqual(shares.map(percent), written);
+  assert.deepEqual(
+    expected.percents.map(([share]) => percent(share)),
+    expected.percents.map(([, text]) => text),
+  );
 });
 
 test("the widest text is measured, up to a limit", () => {

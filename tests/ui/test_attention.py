@@ -67,14 +67,14 @@ def test_every_head_stands_there_without_a_click(explorer, reviews):
 def test_heads_are_described_by_what_was_measured_as_soon_as_it_is_kept(models_folder, explorer, reviews):
     shutil.copytree(models_folder / "small", models_folder / "measured")
     try:
-        assert not any(" texts" in saying for saying in facts(open_page(model="measured"))["sayings"])
+        assert not any(facts(open_page(model="measured"))["usual"])
         found = tv.head_roles(explorer, reviews)
         store.write_head_roles("measured", found)
-        sayings = facts(open_page(model="measured"))["sayings"]
-        assert all(" texts" in saying for saying in sayings)
-        for saying, role in zip(sayings, itertools.chain(*found.usual("encoder")), strict=True):
+        usual = facts(open_page(model="measured"))["usual"]
+        assert all(" texts" in said for said in usual)
+        for said, role in zip(usual, itertools.chain(*found.usual("encoder")), strict=True):
             none = f"No fixed pattern over 6 texts of about {found.tokens} tokens."
-            assert saying.startswith(none) == (role.name == "mixed")
+            assert said.startswith(none) == (role.name == "mixed")
     finally:
         shutil.rmtree(models_folder / "measured")
 
@@ -352,7 +352,7 @@ def test_chinese_is_shown_by_words_and_the_address_keeps_that(models_folder):
         app = open_page(model="hotel-zh", text="房间干净，服务员好。", looks="words", lang="zh")
         assert facts(app)["keyTokens"] == ["房间", "干净", "，", "服务员", "好", "。"]
         assert_allclose(weights(app).sum(axis=-1), 1, atol=0.005)
-        assert facts(app)["sayings"][0].endswith("这里每个词算作一个词元。")
+        assert facts(app)["usual"][0].endswith("这里每个词算作一个词元。")
     finally:
         shutil.rmtree(models_folder / "hotel-zh")
 

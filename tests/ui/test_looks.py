@@ -165,7 +165,7 @@ def test_what_is_said_of_places_counts_the_tokens_that_are_left_out():
     weights[:, sink] += 1 - weights.sum(axis=-1)
     shown = described(reading(weights), Words("en"), ("sink",))["encoder"]
     assert shown.tokens[1] == [token for token in TOKENS if token != TOKENS[sink]]
-    assert shown.captions == [["In this text it attends to the previous token: 100% of the weight."]]
+    assert shown.captions == [["Here each token reads the one before it (100% on average)."]]
     assert (shown.metrics["distance"], shown.metrics["previous"]) == ([[1]], [[1]])
 
 
@@ -173,7 +173,7 @@ def test_the_most_read_token_that_is_said_is_one_that_is_shown():
     weights = np.zeros((7, 7))
     weights[:, [1, 5]] = 0.6, 0.4
     shown = described(reading(weights), Words("en"), ("sink",))["encoder"]
-    assert shown.captions[0][0].startswith(f"In this text “{TOKENS[5]}” is the most-read token: 100%")
+    assert shown.captions[0][0].startswith(f"Here every row reads “{TOKENS[5]}” (100%")
 
 
 def test_of_the_largest_weights_of_all_heads_shares_of_their_row_are_said():

@@ -12,10 +12,10 @@ from pages import again, shown
 from running_app import ROOT
 from shelf import shelved
 from streamlit.testing.v1 import AppTest
-
-from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
 from transformer_viz.ui.pages.masks.choice import stroked, take_strokes
 from transformer_viz.ui.pages.masks.sides import Head
+
+from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
 from transformer_viz.values.request import Request
 
 TEXT = "A dull film."
@@ -230,7 +230,7 @@ def test_a_row_that_may_read_nothing_is_said_to_fail_differently():
     mask[2] = False
     app = open_page(mask="painted", bits=mask_to_bits(mask), mask_view="ways")
     assert "The row of “film” is masked entirely." in shown(app)
-    assert "the weights still sum to 1, and the largest is 0.250." in shown(app)
+    assert "the weights still sum to 1, and the largest is 25%." in shown(app)
     assert_allclose(matrices(app)[0][2], 0.25)
     assert np.isnan(matrices(app)[1][2]).all()
     assert "**1** of 4 rows are masked entirely (with the model's own mask 0)." in shown(app)

@@ -64,8 +64,8 @@ def test_tokens_are_text_and_each_panel_names_its_rows_and_columns():
 
 def test_the_scale_names_its_ends_and_its_middle_and_a_difference_is_said_with_its_sign():
     one, other, change = panels(after=0.5 * AFTER)
-    assert one["ticks"] == other["ticks"] == ["0", "0.5", "1"]
-    assert change["ticks"] == ["-1", "0", "1"]
+    assert one["ticks"] == other["ticks"] == ["0%", "50%", "100%"]
+    assert change["ticks"] == ["−100%", "0%", "100%"]
     assert one["says"] == other["says"] == ["{row} reads {column}\nweight: {value}", None]
     assert change["says"] == ["{row} reads {column}\nweight: {change}", None]
 

@@ -185,6 +185,7 @@ def expected(made):
             "cross": made["writing"].decoder[1].cross_attention_input.tolist(),
             "memory": made["writing"].values.memory.tolist(),
         },
+        "percents": [[share, percent(share)] for share in (0, 1, 0.5, -0.9595, 0.07, 4e-4, -1e-9)],
         "unrotated": made["rotated"].encoder[0].attention.unrotated.tolist(),
         "biased": {
             "bias": made["biased"].values.position_bias.tolist(),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from transformer_viz.analysis import Role, word_of_token
-from transformer_viz.language import Problem, Words, joined
+from transformer_viz.language import Problem, Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import HeadsInText, captions_of, role_name, role_order
 from transformer_viz.pictures.evidence import evidence_of
@@ -113,7 +113,7 @@ def _described(kind, found, words):
     metrics = head_metrics(kind, found) | {"role": role_order(heads.roles)}
     metrics = {name: np.array(values, float) for name, values in metrics.items()}
     roles = [[role_name(words, role) for role in layer] for layer in heads.roles]
-    captions, evidence = captions_of(words, heads, found.key_tokens), evidence_of(words, heads)
+    (captions, usual), evidence = captions_of(words, heads, found.key_tokens), evidence_of(words, heads)
     for layer, count in enumerate(present):
         absent = len(roles[layer]) - count
         roles[layer][count:] = [NO_ROLE] * absent
@@ -121,11 +121,11 @@ def _described(kind, found, words):
         for values in (*metrics.values(), *evidence.numbers):
             values[layer, count:] = np.nan
     if rest is not None:
-        captions = _with_rest_said(captions, rest, words)
+        usual = _rest_said(rest, words)
         found = _with_rest(found, rest, words("arrays.rest"))
     return _payload(
         kind, found, words, metrics=metrics, roles=roles, captions=captions, opening=_opening(heads)
-    )._replace(evidence=evidence)
+    )._replace(evidence=evidence, usual=usual)
 
 
 def _described_numbers(kind, found, words):
@@ -186,16 +186,15 @@ def _largest_said(numbers, found, words):
     return words("arrays.largest", number=f"{numbers[query, key]:.3g}", **tokens)
 
 
-def _with_rest_said(captions, rest, words):
-    """Return captions that say how much of the weight goes to no token, on average over the rows with any."""
+def _rest_said(rest, words):
+    """Return how much of the weight of each head goes to no token, on average over the rows with any."""
+    most = max(map(len, rest))
     return [
         [
-            joined(caption, words("arrays.rest_said", share=f"{share:.0%}"))
-            if share >= LEAST_SAID
-            else caption
-            for caption, share in zip(layer, _filled(each.mean(axis=-1), len(layer)), strict=True)
+            words("arrays.rest_said", share=f"{share:.0%}") if share >= LEAST_SAID else ""
+            for share in _filled(each.mean(axis=-1), most)
         ]
-        for layer, each in zip(captions, rest, strict=True)
+        for each in rest
     ]
 
 

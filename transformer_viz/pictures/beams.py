@@ -49,6 +49,7 @@ def beams_of(words: Words, tree: BeamTree, trace: Trace) -> dict[str, Any]:
         "columns": tree.steps,
         "rows": 1 + max((node["row"] for node in shown), default=0),
         "texts": _texts(tree, trace, best),
+        "cut": words("beams.cut", steps=tree.most) if len(tree.done) < tree.size else "",
         "labels": words.under("beams"),
     }
 

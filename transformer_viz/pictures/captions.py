@@ -1,4 +1,4 @@
-"""Captions of heads: the usual role, the role in this text, and the effect of ablation."""
+"""Captions of heads: what each does in this text; beside it the usual role, and the effect of ablation."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,22 +14,17 @@ from transformer_viz.analysis import (
     roles_of_shares,
 )
 from transformer_viz.language import Words, joined
+from transformer_viz.pictures.here import PLACES, Here, here_of
 from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.text.unicode import visible
 from transformer_viz.values.kind_roles import UsualRole
-from transformer_viz.values.patterns import MIN_RATIO, MIN_SHARE, NEARBY, ROLES, WORDS, possible_patterns
+from transformer_viz.values.patterns import NEARBY, ROLES, WORDS, possible_patterns
 from transformer_viz.values.special import EDGES
 from transformer_viz.values.tensors import Attentions
 from transformer_viz.values.trace import Trace
 
-EMPTY = "\u2205"
-"""Shown where there is no token."""
-
 QUERIES_SAID = 3
-"""Most queries that a caption names of those that attend to the same key."""
-
-MIN_GATHERED = 0.5
-"""Least weight of a query on a key for a caption to say that it attends to that key."""
+"""Most rows that a caption names of those that read the same token; of more it says how many they are."""
 
 OF_THEIR_OWN = ("token", "focused", "even", "words", "mixed")
 """Roles that name no place, and so have sentences of their own."""
@@ -37,13 +32,10 @@ OF_THEIR_OWN = ("token", "focused", "even", "words", "mixed")
 LABELS_SAID = 3
 """Most labels whose words a caption says that a head reads."""
 
-WHOLE_FROM = 10
-"""Effective numbers of tokens from here on are shown without decimals."""
-
 WHOLE_RATIO = 3
 """Ratios from here on are shown without decimals, as texts differ more than that."""
 
-OF_REPEATED = {"after_same": "role.copying", "same": "role.matching"}
+OF_REPEATED = {"after_same": "here.copying", "same": "here.matching"}
 """Pattern that only rows of repeated tokens can show -> the sentence about these rows in one text."""
 
 MIN_OF_REPEATED = 0.5
@@ -53,20 +45,17 @@ Said = Role | UsualRole
 """A role of a head: in one text, or usual over many."""
 
 
-class Gathered(NamedTuple):
-    """Queries of a head that give most of their weight to the same key, in one text.
+class Captions(NamedTuple):
+    """What is said of each head, by layer.
 
     Attributes:
-        queries: Their tokens.
-        key: The token of the key.
-        least: Least weight that one of them gives to it.
-        most: The largest such weight.
+        here: What it does in this text.
+        usual: What else is to be said, below and smaller: what is usual over many texts, the words that it
+            prefers, and what the answer loses without it; "": nothing.
     """
 
-    queries: list[str]
-    key: str
-    least: float
-    most: float
+    here: list[list[str]]
+    usual: list[list[str]]
 
 
 class HeadsInText:
@@ -97,7 +86,7 @@ class HeadsInText:
         self._found = found
         texts = patterns_by_layer(found.mask, count, *tokens, cross=kind == "cross", typical=typical)
         self.names = texts[0].names
-        self._rows = [text.rows for text in texts]
+        self._texts = texts
         self._has_choice = all(text.has_choice for text in texts)
         self._shares: list[PatternShares] = []
         self.roles = [[Role("mixed", 0.0, 0)] * len(layer.weights) for layer in found.layers]
@@ -136,28 +125,15 @@ class HeadsInText:
             return np.nan
         return float(self._shares[layer].share[head, self.names.index(name)])
 
-    def gathered(self, layer: int, head: int) -> Gathered | None:
-        """Return the queries that give at least `MIN_GATHERED` of their weight to the same key, the most such
-        queries there are; None if there are not two.
-        """
-        if not self._has_choice:
-            return None
-        rows = self._rows[layer]
-        weights = np.asarray(self._found.layers[layer].weights[head])[rows]
-        keys, most = weights.argmax(axis=-1), weights.max(axis=-1)
-        strong = most >= MIN_GATHERED
-        counts = np.bincount(keys[strong], minlength=weights.shape[-1])
-        key = int(counts.argmax())
-        if counts[key] < 2:
-            return None
-        chosen = strong & (keys == key)
-        queries, names = shown_tokens(self._found.query_tokens), shown_tokens(self._found.key_tokens)
-        least, largest = float(most[chosen].min()), float(most[chosen].max())
-        return Gathered([queries[row] for row in rows[chosen]], names[key], least, largest)
+    def here(self, layer: int, head: int) -> Here:
+        """Return what a head does in this text."""
+        weights = np.asarray(self._found.layers[layer].weights[head])
+        return here_of(weights, self._texts[layer], self.roles[layer][head])
 
-    def most_read(self, layer: int, head: int) -> str:
-        """Return the token that receives most of a head's weight in this text."""
-        return shown_tokens(self._found.key_tokens)[self.roles[layer][head].key]
+    def queries_of(self, here: Here) -> list[str]:
+        """Return the tokens of the rows that something is said of."""
+        tokens = shown_tokens(self._found.query_tokens)
+        return [tokens[query] for query in here.queries]
 
     def of_repeated(self, layer: int, head: int) -> dict[str, tuple[float, float]]:
         """Return pattern of `OF_REPEATED` -> its share of the weight in this text, and that of its rows.
@@ -218,8 +194,8 @@ def captions_of(
     effects: list[list[str]] | None = None,
     preferences: Sequence[str] = (),
     tokens: int | None = None,
-) -> list[list[str]]:
-    """Return a caption for each head: its role, the words it prefers, and the effect of ablating it.
+) -> Captions:
+    """Return what is said of each head.
 
     Args:
         words: Sentences of the visitor's language.
@@ -227,30 +203,25 @@ def captions_of(
         labels: Labels of the columns.
         usual: Usual role of each head, by layer, as `HeadRoles.usual` returns it; None: unknown.
         effects: A sentence for each head, as `effect_texts` returns it; None: unknown.
-        preferences: A sentence for each head of the first layer, as `preference_texts` returns it, which
-            those without a role have instead; empty: unknown.
+        preferences: A sentence for each head of the first layer, as `preference_texts` returns it, which is
+            said of those without a role in this text; empty: unknown.
         tokens: Median number of tokens of the texts that show what is usual; None: unknown.
     """
-    captions = []
+    found = Captions([], [])
     for layer, roles in enumerate(heads.roles):
-        captions.append([])
+        found.here.append([])
+        found.usual.append([])
         for head, role in enumerate(roles):
-            sentences = [role_text(words, role, labels)]
+            found.here[-1].append(here_text(words, heads, layer, head, labels))
+            said = []
             if usual is not None:
-                sentences = [usual_text(words, usual[layer][head], heads, layer, head, tokens)]
-                if usual[layer][head].name == "mixed":
-                    sentences.append(role_text(words, role, labels))
-            for name, (share, support) in heads.of_repeated(layer, head).items():
-                if usual is None or usual[layer][head].name != name:
-                    said = {"percent": f"{share:.0%}", "support": f"{support:.0%}"}
-                    sentences.append(words(OF_REPEATED[name], **said))
-            if preferences and layer == 0 and preferences[head] and role.name in ("mixed", "token"):
-                has_usual = usual is not None and usual[layer][head].name != "mixed"
-                sentences = [*sentences[:has_usual], preferences[head]]
+                said.append(usual_text(words, usual[layer][head], heads, layer, head, tokens))
+            if preferences and layer == 0 and role.name in ("mixed", "token"):
+                said.append(preferences[head])
             if effects is not None:
-                sentences.append(effects[layer][head])
-            captions[-1].append(joined(*sentences))
-    return captions
+                said.append(effects[layer][head])
+            found.usual[-1].append(joined(*filter(None, said)))
+    return found
 
 
 def role_order(named: Sequence[Sequence[Said]]) -> np.ndarray:
@@ -294,26 +265,58 @@ def _share_text(role):
     return "" if role.name == "mixed" else f"{role.share:.0%}"
 
 
-def role_text(words: Words, role: Role, labels: Sequence[str]) -> str:
-    """Return a head's role in one text as a sentence; `labels` are those of the columns."""
-    return words(
-        f"role.{role.name}",
-        percent=f"{role.share:.0%}",
-        support=f"{role.support:.0%}",
-        leading=role.leading,
-        rows=role.rows,
-        count=f"{role.share:.1f}" if role.share < WHOLE_FROM else f"{role.share:.0f}",
-        token=visible(labels[role.key]) if labels else EMPTY,
-        places=NEARBY,
-    )
+def here_text(words: Words, heads: HeadsInText, layer: int, head: int, labels: Sequence[str]) -> str:
+    """Return what a head does in this text as a sentence; another one follows if it copies or matches tokens.
+
+    Args:
+        words: Sentences of the visitor's language.
+        heads: The heads in this text.
+        layer: Layer of the head, 0-based.
+        head: Head, 0-based.
+        labels: Labels of the columns.
+    """
+    here, sentences = heads.here(layer, head), []
+    queries = [f"“{token}”" for token in heads.queries_of(here)]
+    facts = {
+        "percent": f"{here.share:.0%}",
+        "token": visible(labels[here.key]) if labels else "",
+        "ratio": f"{here.ratio:.1f}",
+        "even": f"{here.share / here.ratio:.0%}" if here.ratio else "",
+        "places": NEARBY,
+    }
+    match here.name:
+        case "even":
+            sentences.append(words("here.even" if here.each else "here.even_masked", **facts))
+        case "read" if len(queries) > QUERIES_SAID:
+            facts |= {"count": len(queries), "rows": here.rows, "percent": _range(words, here.shares)}
+            sentences.append(words("here.read_many", **facts))
+        case "read" | "mixed":
+            named = words("list.comma").join(queries[:-1])
+            facts["queries"] = words("here.and", first=named, last=queries[-1]) if named else queries[-1]
+            facts["percent"] = words("list.comma").join(f"{share:.0%}" for share in here.shares)
+            sentences.append(words(f"here.{here.name}", **facts))
+        case name if name not in PLACES:
+            sentences.append(words(f"here.{name}", **facts))
+        case name if here.each:
+            sentences.append(words(f"here.each.{name}", **facts))
+        case name:
+            sentences.append(words(f"here.most.{name}", **facts))
+    for name, (share, support) in heads.of_repeated(layer, head).items():
+        if name != here.name:
+            sentences.append(words(OF_REPEATED[name], percent=f"{share:.0%}", support=f"{support:.0%}"))
+    return joined(*sentences)
+
+
+def _range(words, shares):
+    """Return the smallest and the largest of some weights, in percent."""
+    least, most = (f"{100 * share:.0f}" for share in (min(shares), max(shares)))
+    return f"{most}%" if least == most else words("here.from_to", least=least, most=most)
 
 
 def usual_text(
     words: Words, role: UsualRole, heads: HeadsInText, layer: int, head: int, tokens: int | None = None
 ) -> str:
     """Return a head's usual role as a sentence, and how far it has it in the text that is shown.
-
-    Where it does something else in this text, what that is comes first, if it can be said of single tokens.
 
     Args:
         words: Sentences of the visitor's language.
@@ -329,45 +332,21 @@ def usual_text(
     if role.name == "words":
         return _words_text(words, role, heads, layer, head)
     here = heads.share(layer, head, role.name)
-    if role.name == "token":
-        if np.isnan(here):
-            return words("usual.token") + words("usual.nowhere")
-        read = visible(heads.most_read(layer, head))
-        return words("usual.token") + words("usual.token_here", token=read, percent=f"{here:.0%}")
-    is_place = role.name not in OF_THEIR_OWN
     said = words(f"usual.{role.name}", places=NEARBY)
-    if is_place and not here >= MIN_SHARE and (gathered := heads.gathered(layer, head)):
-        return joined(gathered_text(words, gathered), words("usual.elsewhere", what=said))
     often = words("usual.often", held=f"{role.held:,}", counted=counted)
     seen = words("usual.here_even" if role.name == "even" else "usual.here", percent=f"{here:.0%}")
-    start = words("usual.attends", what=said) if is_place else said
+    start = said if role.name in OF_THEIR_OWN else words("usual.attends", what=said)
     return start + often + (words("usual.nowhere") if np.isnan(here) else seen)
 
 
 def _words_text(words, role, heads, layer, head):
-    """Say which labels' words a head usually reads; first, if it reads none here, what it does instead."""
-    read = role.words[:LABELS_SAID]
-    here = [heads.ratio(layer, head, each.label) for each in read]
-    is_usual = any(ratio >= MIN_RATIO for ratio in here)
-    gathered = None if is_usual else heads.gathered(layer, head)
-    said = [] if gathered is None else [gathered_text(words, gathered)]
-    for each, ratio in zip(read, here, strict=True):
-        facts = {"label": each.label, "ratio": _times(each.ratio), "here": _ratio_here(words, ratio)}
-        said.append(words("usual.words" if each == read[0] else "usual.words_also", **facts))
+    """Say which labels' words a head usually reads, and how far it reads them in the text that is shown."""
+    said = []
+    for each in role.words[:LABELS_SAID]:
+        here = _ratio_here(words, heads.ratio(layer, head, each.label))
+        facts = {"label": each.label, "ratio": _times(each.ratio), "here": here}
+        said.append(words("usual.words_also" if said else "usual.words", **facts))
     return joined(*said)
-
-
-def gathered_text(words: Words, gathered: Gathered) -> str:
-    """Return which queries attend to the same key in this text, as a sentence."""
-    queries, key, least, most = gathered
-    named = words("list.comma").join(f"“{visible(query)}”" for query in queries[:QUERIES_SAID])
-    if len(queries) > QUERIES_SAID:
-        named = words("usual.more", queries=named, count=len(queries) - QUERIES_SAID)
-    percent = [f"{100 * share:.0f}" for share in (least, most)]
-    shares = words("usual.from_to", least=percent[0], most=percent[1])
-    if percent[0] == percent[1]:
-        shares = f"{percent[0]}%"
-    return words("usual.gathered", queries=named, key=visible(key), percent=shares)
 
 
 def counted_texts(words: Words, texts: str, tokens: int | None) -> str:

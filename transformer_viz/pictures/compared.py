@@ -38,17 +38,15 @@ def compared_payload(
         words: Sentences of the visitor's language.
         effects: Effects on an answer in A and in B; None: unknown.
         around: What the page around the views adds.
-        captions: Kind of attention -> further sentences on each head, by layer.
+        captions: Kind of attention -> what is said of each head below, by layer.
         with_scores: Whether B's scores are shown, too.
 
     Raises:
         ValueError: If the models differ in their kinds of attention, layers or heads.
     """
     shown = compared_attentions(comparison, words, around.acts)
-    for kind, more in captions.items():
-        sides = zip(shown[kind].captions, more, strict=True)
-        said = [[joined(*both).strip() for both in zip(*layer, strict=True)] for layer in sides]
-        shown[kind] = shown[kind]._replace(captions=said)
+    for kind, said in captions.items():
+        shown[kind] = shown[kind]._replace(usual=said)
     for kind, payload in shown.items() if with_scores else ():
         shown[kind] = payload._replace(found=comparison.sides()[kind][1])
     if effects is not None:
@@ -108,6 +106,7 @@ def compared_attentions(
             (rows, columns),
             name=words(f"kind.{kind}"),
             title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
+            row_help="" if kind == "encoder" else words.sentences["heatmap.row_help"],
             head_title=words("heads.title", layer="{layer}", head="{head}"),
             metrics={"moved": moved[kind]},
             roles=[[words("compare.role")] * after.layers[0].weights.shape[0] for _ in after.layers],

@@ -45,6 +45,8 @@ class Around(NamedTuple):
         vectors_later: Whether the vectors of the step-by-step view are left out until the views ask for
             them: of 36 tokens and 4 × 8 heads, they are five sixths of the payload.
         asks_why: Whether the effects on the answer follow.
+        answer: What the model answers in this run ("b"), and in the one that it is compared with ("a"), for
+            saved pictures; None: it is not said.
         said: What else is said of the run, as `ui.workbench.said` does; None: nothing.
     """
 
@@ -53,12 +55,13 @@ class Around(NamedTuple):
     pipeline: dict[str, Any] | None = None
     vectors_later: bool = False
     asks_why: bool = False
+    answer: dict[str, str] | None = None
     said: dict[str, Any] | None = None
 
     def header(self) -> dict[str, Any]:
         """Return what of it the views find in the header of the payload."""
-        lesson = self.lesson and self.lesson.header()
-        return {"acts": self.acts, "lesson": lesson, "pipeline": self.pipeline, "said": self.said}
+        named = {"acts": self.acts, "pipeline": self.pipeline, "answer": self.answer, "said": self.said}
+        return named | {"lesson": self.lesson and self.lesson.header()}
 
 
 ALONE = Around()
@@ -106,9 +109,11 @@ def payload_of(
 
 def _covered(payload, lesson, row):
     """Return a kind of attention without the row to be predicted, and without what would give it away."""
-    captions = [[*layer] for layer in payload.captions]
+    captions, usual = ([[*layer] for layer in said] for said in (payload.captions, payload.usual))
     captions[lesson.layer][lesson.head] = lesson.question
-    return payload._replace(covered=(lesson.layer, lesson.head, row), captions=captions, evidence=None)
+    usual[lesson.layer][lesson.head] = ""
+    covered = lesson.layer, lesson.head, row
+    return payload._replace(covered=covered, captions=captions, usual=usual, evidence=None)
 
 
 def vectors_bytes(trace: Trace, kind: str, layer: int, projected: np.ndarray | None) -> bytes:
@@ -158,7 +163,7 @@ def described(
         ablated = isinstance(effects, HeadEffects)
         said = effect_texts(words, trace, effects, kind) if ablated else None
         texts = measured and measured.tokens
-        captions = captions_of(words, heads, look.keys, usual, said, () if shown else preferred, texts)
+        told = captions_of(words, heads, look.keys, usual, said, () if shown else preferred, texts)
         metrics = head_metrics(kind, look.whole) | {"role": role_order(named)}
         if ablated:
             metrics["effect"] = effects.log_odds[kind]
@@ -167,10 +172,12 @@ def described(
             (look.rows.labels, look.columns.labels),
             name=words(f"kind.{kind}"),
             title=words("heatmap.query" if kind == "encoder" else "heatmap.writes"),
+            row_help="" if kind == "encoder" else words.sentences["heatmap.row_help"],
             head_title=title_of(words, looks, kind),
             metrics=metrics,
             roles=[[role_name(words, role) for role in layer] for layer in named],
-            captions=[[caption + counted for caption in layer] for layer in captions],
+            captions=told.here,
+            usual=[[(below + counted).strip() for below in layer] for layer in told.usual],
             vectors={} if looks or projected is None else views.vectors_of(trace, kind, projected.get(kind)),
             later=projected is None and not looks and look.found.layers[0].query is not None,
             sentences=(look.rows.sentences, look.columns.sentences),
@@ -197,8 +204,10 @@ def _opening(heads, effects, head_roles, kind):
     return heads.clearest if head_roles is None else head_roles.opening(kind)
 
 
-def _effects_of(effects, kind):
+def _effects_of(effects, kind) -> dict[str, Any]:
     """Return the fields of `AttentionPayload` with the effects of cells and heads."""
+    if isinstance(effects, HeadEffects):
+        return {"ablated": effects.log_odds[kind]}
     if not isinstance(effects, Effects):
         return {}
     ablated = effects.ablated

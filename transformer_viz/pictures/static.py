@@ -5,6 +5,7 @@ Only this module and `fonts` need Matplotlib, the extra `figures`. Lengths are i
 
 import itertools
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -21,7 +22,16 @@ from matplotlib.textpath import text_to_path
 from transformer_viz.language import Problem
 from transformer_viz.pictures.fonts import are_truetype, fonts_of
 from transformer_viz.pictures.opened import Opened, numbers_of
-from transformer_viz.pictures.theme import DIVERGING, GAP, HEADS, MUTED, SEQUENTIAL, TEXT, weight_limit
+from transformer_viz.pictures.theme import (
+    DIVERGING,
+    GAP,
+    HEADS,
+    MUTED,
+    SEQUENTIAL,
+    TEXT,
+    percent,
+    weight_limit,
+)
 from transformer_viz.pictures.views import AttentionPayload
 from transformer_viz.text.unicode import visible
 
@@ -60,11 +70,11 @@ LEAST_CHANGE = 1e-4
 SEPARATE = 7.0
 """Size of a cell from which lines separate them."""
 
-ROOMY = 2.1
-"""Size of a cell, in that of letters, into which its number fits."""
+WIDEST_NUMBER = 0.9
+"""Most width of a number, as a share of its cell."""
 
-LEAST_SHARE, LEAST_POINT = 0.045, 0.005
-"""Smallest weight, and smallest difference of two, that is written in its cell."""
+LEAST = 0.005
+"""Smallest number that is written in its cell; a smaller one would be written as 0."""
 
 BAR = 4.0
 """Height of a colour scale."""
@@ -116,7 +126,7 @@ class _Panel(NamedTuple):
     low: float
     high: float
     ticks: tuple[str, ...]
-    least: float | None = None
+    are_shares: bool = True
 
 
 def save(
@@ -149,7 +159,8 @@ def save(
     several = [attention.name] if len(opened.attentions) > 1 else []
     title = " · ".join(part for part in (opened.model, *several, _title(opened)) if part)
     tokens = tuple([_drawable(label) for label in side] for side in attention.tokens)
-    texts = [*itertools.chain(*tokens), title, attention.title, labels["key"], *labels["values"].values()]
+    texts = [*itertools.chain(*tokens), title, attention.title, labels["key"], labels["masked"]]
+    texts += labels["values"].values()
     named = fonts_of([*texts, labels["side_change"]], style.font)
     options: dict[Any, Any] = {
         "font.family": named,
@@ -189,7 +200,7 @@ def _panels(opened, layer, head):
     before = numbers_of(attention.before, layer, head)
     both = np.stack([before, after])
     limit = _limit(both, attention, layer)
-    is_gap = np.isnan(both).all(axis=0) | _alone(attention)[:, None]
+    is_gap = np.isnan(both).all(axis=0) | _alone(attention)[0][:, None]
     change = np.where(is_gap, np.nan, np.nan_to_num(after) - np.nan_to_num(before))
     most = max(float(np.nanmax(np.abs(change), initial=0)), LEAST_CHANGE)
     points = f"{100 * most:.0f}" if most >= 0.1 else f"{100 * most:.2g}"
@@ -197,14 +208,19 @@ def _panels(opened, layer, head):
     return [
         _weights_panel(before, "A", limit, labels),
         _weights_panel(after, "B", limit, labels),
-        _Panel(change, labels["side_change"], _colours(DIVERGING), -most, most, ticks, LEAST_POINT),
+        _Panel(change, labels["side_change"], _colours(DIVERGING), -most, most, ticks),
     ]
 
 
-def _alone(attention: AttentionPayload) -> np.ndarray:
-    """Return which rows have no counterpart in the other text: bool (query,)."""
-    rows = attention.places[0] if attention.places else np.zeros((len(attention.tokens[0]), 2))
-    return np.any(rows < 0, axis=1)
+def _alone(attention: AttentionPayload) -> list[np.ndarray]:
+    """Return which rows and columns have no counterpart in the other text: bool (query,) and (key,)."""
+    places = attention.places or [np.zeros((len(tokens), 2)) for tokens in attention.tokens]
+    return [np.any(side < 0, axis=1) for side in places]
+
+
+def _has_masked(panel, attention):
+    rows, columns = _alone(attention)
+    return bool(np.isnan(panel.values[np.ix_(~rows, ~columns)]).any())
 
 
 def _panel(values, attention, layer, labels):
@@ -221,12 +237,13 @@ def _panel(values, attention, layer, labels):
         -limit if is_signed else 0.0,
         limit,
         (low, f"{limit:.3g} {name}"),
+        are_shares=False,
     )
 
 
 def _weights_panel(values, title, limit, labels):
-    ticks = ("0", f"{limit:.3g} {labels['values']['weights']}")
-    return _Panel(values, title, _colours(SEQUENTIAL), 0.0, limit, ticks, LEAST_SHARE)
+    ticks = ("0", f"{percent(limit)} {labels['values']['weights']}")
+    return _Panel(values, title, _colours(SEQUENTIAL), 0.0, limit, ticks)
 
 
 def _limit(values, attention, layer):
@@ -279,7 +296,8 @@ def _matrices(opened, tokens, sheet):
         for above, text in enumerate(reversed(titles[number]), 1):
             high = top - grid.names - 3 - above * line
             sheet.write(figure, left, high, text, size, va="bottom", color=TEXT["light"])
-        _draw_scale(sheet, figure, (left, top + down + GAP_OF_SCALE, grid.room), panel, size)
+        masked = opened.labels["masked"] if _has_masked(panel, opened.attention) else ""
+        _draw_scale(sheet, figure, (left, top + down + GAP_OF_SCALE, grid.room), panel, size, masked)
     turned = {"rotation": 90, "va": "center"}
     sheet.write(figure, sheet.margin, top + down / 2, opened.attention.title, size, **turned)
     return figure
@@ -338,15 +356,25 @@ def _draw_cells(axes, panel, grid):
         rasterized=rows * columns > DRAWN_SINGLY,
     )
     axes.set(xlim=(0, columns), ylim=(rows, 0))
-    if panel.least is None or min(grid.across, grid.down) < ROOMY * grid.size:
+    places = np.argwhere(np.abs(np.nan_to_num(panel.values)) >= LEAST)
+    texts = [_cell_text(panel.values[*place], panel) for place in places]
+    if grid.down < LINE * grid.size or _widest(texts, grid.size, np.inf) > WIDEST_NUMBER * grid.across:
         return
-    is_change = panel.low < 0
-    for row, column in np.argwhere(np.abs(np.nan_to_num(panel.values)) >= panel.least):
+    for (row, column), text in zip(places, texts, strict=True):
         value = panel.values[row, column]
-        text = f"{100 * value:+.0f}" if is_change else f"{100 * value:.0f}"
         ink = _ink_on(panel.colours((value - panel.low) / (panel.high - panel.low)))
         where = column + 0.5, row + 0.5
-        axes.text(*where, text.replace("-", "−"), fontsize=grid.size, ha="center", va="center", color=ink)
+        axes.text(*where, text, fontsize=grid.size, ha="center", va="center", color=ink)
+
+
+def _cell_text(value, panel):
+    """Return a share in percent, a difference of two with its sign, and a number as cells.js writes it."""
+    if panel.are_shares:
+        text = f"{100 * value:+.0f}" if panel.low < 0 else f"{100 * value:.0f}"
+    else:
+        digits = 2 if abs(value) < 0.995 else 1 if abs(value) < 9.95 else 0
+        text = re.sub(r"^(-?)0\.", r"\1.", f"{value:.{digits}f}")
+    return text.replace("-", "−")
 
 
 def _ink_on(colour):
@@ -355,7 +383,10 @@ def _ink_on(colour):
     return "black" if luminance > EVEN_LUMINANCE else "white"
 
 
-def _draw_scale(sheet, figure, place, panel, size):
+def _draw_scale(sheet, figure, place, panel, size, masked):
+    """Draw the colours below a matrix with their numbers; if some cells are masked, beside the first one the
+    colour of these.
+    """
     left, top, room = place
     axes = sheet.axes(figure, left, top, room, BAR)
     axes.imshow(np.linspace(0, 1, 256)[None], aspect="auto", cmap=panel.colours, extent=(0, 1, 0, 1))
@@ -365,6 +396,12 @@ def _draw_scale(sheet, figure, place, panel, size):
     for middle in between:
         if room / 2 > _widest([first, last], size, room) + _width(middle, size):
             sheet.write(figure, left + room / 2, top + BAR + 2, middle, size, ha="center", va="top")
+    beside = _width(first, size) + size
+    end = room / 2 - _width(between[0], size) / 2 if between else room - _width(last, size)
+    if masked and beside + 1.3 * size + _width(masked, size) < end - size / 2:
+        box = sheet.axes(figure, left + beside, top + BAR + 3, size, size)
+        box.set_facecolor(GAP["light"])
+        sheet.write(figure, left + beside + 1.3 * size, top + BAR + 2, masked, size, ha="left", va="top")
 
 
 def _thumbnails(opened, _, sheet):
@@ -400,16 +437,18 @@ def _thumbnails(opened, _, sheet):
 
 
 def _pooled(values):
-    """Return at most `FINEST` rows and columns: the strongest number of those that each stands for."""
-    strongest = np.nan_to_num(values)
+    """Return at most `FINEST` rows and columns: the strongest number of those that each stands for; NaN if
+    all are.
+    """
+    strongest = values
     for axis in (0, 1):
         count = strongest.shape[axis]
         if count > FINEST:
             begins = np.arange(FINEST) * count // FINEST
-            high = np.maximum.reduceat(strongest, begins, axis=axis)
-            low = np.minimum.reduceat(strongest, begins, axis=axis)
+            high = np.fmax.reduceat(strongest, begins, axis=axis)
+            low = np.fmin.reduceat(strongest, begins, axis=axis)
             strongest = np.where(-low > high, low, high)
-    return np.where(np.isnan(values), np.nan, strongest) if strongest.shape == values.shape else strongest
+    return strongest
 
 
 def _lines(opened, tokens, sheet):

@@ -42,8 +42,8 @@ SIDES = {
 }
 """Colours of the training and the validation set."""
 
-GAP = {"light": "#e3e6ec", "dark": "#3a4150"}
-"""Colour of masked cells; in none of the scales."""
+GAP = {"light": "#c4bfba", "dark": "#57524d"}
+"""Colour of masked cells: a warm grey, far from all of the sequential scale, also for the colour-blind."""
 
 
 def largest(values: ArrayLike) -> float:
@@ -68,3 +68,11 @@ def weight_limit(largest: float, visible: ArrayLike) -> float:
     """
     keys = np.asarray(visible).sum(axis=-1).max(initial=1)
     return max(float(largest), min(1.0, UNIFORM / int(keys)))
+
+
+def percent(share: float) -> str:
+    """Return a weight, or a difference of two, in percent with at most one decimal; what is not 0 is not
+    written as 0. `percent` in text.js is the same.
+    """
+    points, sign = abs(100 * share), "−" if share < 0 else ""
+    return f"{sign}<0.1%" if 0 < points < 0.05 else f"{sign}{points:.1f}".removesuffix(".0") + "%"

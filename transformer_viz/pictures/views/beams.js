@@ -32,6 +32,7 @@ import { fill, percent } from "./text.js";
  * @property {number} columns
  * @property {number} rows
  * @property {BeamText[]} texts
+ * @property {string} cut That the search could go on; "": it has ended.
  * @property {boolean} projected
  * @property {Labels} labels
  */
@@ -60,7 +61,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     ),
   );
   const scrolled = element("div", { className: "tree" }, tree);
-  root.replaceChildren(element("p", { className: "prompt", textContent: prompt }), scrolled, tableOf(data));
+  const goesOn = element("p", { className: "cut", textContent: data.cut });
+  goesOn.hidden = !data.cut;
+  root.replaceChildren(
+    element("p", { className: "prompt", textContent: prompt }),
+    scrolled,
+    goesOn,
+    tableOf(data),
+  );
   scrolled.scrollLeft = left;
 }
 
@@ -80,7 +88,7 @@ function buttonOf({ column, row, word, share, total, score, fate, best }, labels
     "button",
     { className: `${fate}${best ? " best" : ""}`, title, onclick: press },
     element("span", { textContent: word }),
-    element("small", { textContent: percent(share) }),
+    element("small", { textContent: `${percent(share)} · Σ ${signed(total)}` }),
   );
   Object.assign(button.style, {
     left: `${COLUMN * column}em`,

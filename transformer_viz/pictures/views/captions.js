@@ -3,13 +3,16 @@
 import { tokenOf } from "./openrow.js";
 import { headsByRole, layerNumber, placeOf } from "./order.js";
 import { isOfMask } from "./selection.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 
 /** @import {Attention, Value, Words} from "./payload.js" */
 /** @import {MatrixName, Selection} from "./selection.js" */
 
 const LEAST_EFFECT = 0.0005; // log-odds that are written as more than 0
+const ARROW = " → "; // between a token and the next one, as in labels.py
 const GOOD = 0.8; // rank correlation of estimates with measurements below which a layer's are rough
+
+const SHARES = ["previous", "moved"]; // figures that are weights
 
 /** @typedef {{count: number, of: number}} Count Lines drawn, of those above the threshold. */
 
@@ -37,12 +40,20 @@ export function headName(attention, number) {
 }
 
 /**
- * Return the sentence about what a head does.
+ * Return the sentence about what a head does here.
  *
  * @param {Attention} attention
  * @param {{layer: number, head: number}} place
  */
 export const saying = (attention, { layer, head }) => attention.sayings[layer * attention.heads + head];
+
+/**
+ * Return what is to be said below it: what the head usually does; "": nothing.
+ *
+ * @param {Attention} attention
+ * @param {{layer: number, head: number}} place
+ */
+export const usually = ({ usual, heads }, { layer, head }) => usual[layer * heads + head] ?? "";
 
 /**
  * Return the title of each view.
@@ -124,9 +135,10 @@ export function cellText(selection, words, query, key, within = "matrix") {
   const values = attention.effects()?.cells ? ["weights", "effects"] : [];
   const shown = [...new Set([selection.value(), ...values])].map((value) => {
     const number = attention.field(layer, head, value).data[query * attention.keys + key];
-    return Number.isNaN(number)
-      ? ""
-      : `${words.values[value]} ${number.toPrecision(value === "effects" ? 2 : 4)}`;
+    if (Number.isNaN(number)) return "";
+    const isWeight = value === "weights" && !attention.areNumbers;
+    const text = isWeight ? percent(number) : number.toPrecision(value === "effects" ? 2 : 4);
+    return `${words.values[value]} ${text}`;
   });
   return [pair, shown.filter(Boolean).join(", ")].filter(Boolean).join(" ");
 }
@@ -195,6 +207,17 @@ export function sumsOf(attention, layer, head, value) {
 }
 
 /**
+ * Return what a row is whose label names the next token too; "" if there is nothing to say.
+ *
+ * @param {Attention} attention
+ * @param {number} query
+ */
+export function rowText({ queryTokens, rowHelp }, query) {
+  const [token, next] = queryTokens[query].split(ARROW);
+  return next && rowHelp ? fill(rowHelp, { token, next }) : "";
+}
+
+/**
  * Return what the selected head does to the answer, as a text; "" if that is unknown.
  *
  * @param {Selection} selection
@@ -245,7 +268,7 @@ function comparedAt(selection, words, query, key, tokens) {
     ];
     if (Number.isNaN(number)) return "–";
     if (isEffect) return Math.abs(number) < LEAST_EFFECT ? "0" : signedText(number);
-    return `${matrix === "change" && number > 0 ? "+" : ""}${(100 * number).toFixed(1)}%`.replace("-", "−");
+    return `${matrix === "change" && number > 0 ? "+" : ""}${percent(number)}`;
   };
   const text = fill(words.compared_cell, {
     ...tokens,
@@ -276,7 +299,9 @@ export function pinnedText(selection, words) {
  */
 export function figureText(attention, name, number) {
   if (name === "role") return attention.shares?.[number] ?? "";
-  return attention.figures[name][number]?.toPrecision(2) ?? "–";
+  const figure = attention.figures[name][number] ?? null;
+  if (figure === null) return "–";
+  return SHARES.includes(name) ? percent(figure) : figure.toPrecision(2);
 }
 
 /**

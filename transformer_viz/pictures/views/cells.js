@@ -1,13 +1,15 @@
 // The cells of a matrix and its colour scale.
 
-import { css, entry, inkOn } from "./colour.js";
+import { channelsOf, css, entry, inkOn, packed } from "./colour.js";
 import { contextOf } from "./pen.js";
 import { middleOf } from "./place.js";
 import { valueAt } from "./scene.js";
 
 /** @import {Drawing} from "./matrix.js" */
 /** @import {Pen} from "./pen.js" */
+/** @import {Scene} from "./scene.js" */
 /** @import {Theme} from "./theme.js" */
+/** @import {Part} from "./zoom.js" */
 
 /** @typedef {{first: number, last: number, begin: number, end: number}} Range Rows and columns at least partly in view. */
 
@@ -16,13 +18,11 @@ const HATCH = 7; // pixels from one line to the next
 const SEPARATE = 9; // pixels from which lines separate the cells of any scene
 const VECTORS = 4000; // cells in view up to which each is a rectangle of its own
 const STEPS = 128; // of the scale
-const ROOMY = { usual: 26, projected: 16 }; // pixels of a cell that its share fits into
-const LETTERS = { usual: 0.28, projected: 0.44 }; // height of its digits, as a share of the cell
-const LARGEST = 18; // pixels of its digits
-const LEAST_SHARE = 0.045; // smaller ones are not written
-const LEAST_POINT = 0.005; // of a difference, the same
+const LETTERS = { usual: 0.28, projected: 0.44 }; // height of the digits in a cell, as a share of the cell
+const [LEAST_LETTERS, USUAL_LETTERS, LARGEST] = [8, 10, 18]; // pixels of the digits: least, even in small cells if they fit, most
+const [HIGHEST, WIDEST] = [0.66, 0.86]; // most height of the digits, and most width of a number, as shares of the cell
+const LEAST = 0.005; // smaller ones would be written as 0
 const BOLD = 0.3; // from this share on
-const LEAST_EFFECT = 0.25; // as a share of the largest one: smaller ones are not written
 
 /**
  * Draw the cells in view.
@@ -31,9 +31,9 @@ const LEAST_EFFECT = 0.25; // as a share of the largest one: smaller ones are no
  * @param {Drawing} drawing
  */
 export function drawCells(pen, drawing) {
-  const { scene, at, part } = drawing;
-  if (scene.back) {
-    pen.fillStyle = scene.back;
+  const { scene, at, part, theme } = drawing;
+  if (scene.lines) {
+    pen.fillStyle = theme.line;
     pen.fillRect(at.left, at.top, at.across, at.down);
   }
   const [first, last] = [Math.floor(part.row), Math.min(scene.rows.length, Math.ceil(part.row + part.rows))];
@@ -59,20 +59,22 @@ function drawEach(pen, { scene, at, part, theme, scale }, { first, last, begin, 
     from + Math.round(Math.max(0, Math.min(most, index * size)) * scale) / scale;
   for (let row = first; row < last; row++) {
     const top = edge(at.top, down, row - part.row, at.down);
-    const bottom = edge(at.top, down, row + 1 - part.row, at.down) - gap;
+    const bottom = edge(at.top, down, row + 1 - part.row, at.down);
     for (let column = begin; column < end; column++) {
       const value = valueAt(scene, row, column);
       const isHatched = scene.hatched?.(row, column) ?? false;
-      if (Number.isNaN(value) && !isHatched) continue;
+      const isFlat = Number.isNaN(value) && !isHatched; // no lines separate masked cells
+      if (isFlat && !scene.back) continue;
       const left = edge(at.left, across, column - part.column, at.across);
-      const right = edge(at.left, across, column + 1 - part.column, at.across) - gap;
-      if (right <= left || bottom <= top) continue;
+      const right = edge(at.left, across, column + 1 - part.column, at.across) - (isFlat ? 0 : gap);
+      const end = isFlat ? bottom : bottom - gap;
+      if (right <= left || end <= top) continue;
       if (isHatched) {
-        hatch(pen, theme, left, top, right, bottom);
+        hatch(pen, theme, left, top, right, end);
         continue;
       }
-      pen.fillStyle = css(ramp[entry(value, limit, signed)]);
-      pen.fillRect(left, top, right - left, bottom - top);
+      pen.fillStyle = isFlat && scene.back ? scene.back : css(ramp[entry(value, limit, signed)]);
+      pen.fillRect(left, top, right - left, end - top);
     }
   }
 }
@@ -110,12 +112,13 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
   const image = new OffscreenCanvas(end - begin, last - first);
   const pixels = new ImageData(end - begin, last - first);
   const colours = new Uint32Array(pixels.data.buffer);
+  const back = scene.back ? packed(channelsOf(scene.back)) : 0;
   let pixel = 0;
   for (let row = first; row < last; row++) {
     for (let column = begin; column < end; column++, pixel++) {
       const value = valueAt(scene, row, column);
       if (scene.hatched?.(row, column)) colours[pixel] = EVEN_GREY;
-      else if (!Number.isNaN(value)) colours[pixel] = ramp[entry(value, limit, signed)];
+      else colours[pixel] = Number.isNaN(value) ? back : ramp[entry(value, limit, signed)];
     }
   }
   contextOf(image).putImageData(pixels, 0, 0);
@@ -135,56 +138,61 @@ function drawImage(pen, { scene, at, part }, { first, last, begin, end }) {
 }
 
 /**
- * Write shares into their cells as percentages, differences and effects with their sign, if there is room.
+ * Write the numbers of a matrix into its cells, if the longest of them has room: shares as percentages, differences and
+ * effects with their sign.
  *
  * @param {Pen} pen
  * @param {Drawing} drawing
  */
-export function drawShares(pen, { scene, at, part, theme }) {
-  const least = scene.numbers
-    ? LEAST_EFFECT * scene.scale.limit
-    : scene.scale.signed
-      ? LEAST_POINT
-      : LEAST_SHARE;
+export function drawNumbers(pen, { scene, at, part, theme }) {
   const { ramp, limit, signed } = scene.scale;
   const [across, down] = [at.across / part.columns, at.down / part.rows];
-  const size = scene.projected ? "projected" : "usual";
-  if (Math.min(across, down) < ROOMY[size]) return;
+  if (Math.min(down, across) < LEAST_LETTERS) return;
+  const texts = [...numbersIn(scene, part)];
+  const longest = texts.reduce((best, { text }) => (text.length > best.length ? text : best), "");
+  pen.font = `600 10px ${theme.font}`;
+  const fitting = Math.min(HIGHEST * down, (WIDEST * across * 10) / pen.measureText(longest).width);
+  const wanted = LETTERS[scene.projected ? "projected" : "usual"] * Math.min(across, down);
+  const pixels = Math.min(fitting, LARGEST, Math.max(wanted, USUAL_LETTERS));
+  if (pixels < LEAST_LETTERS) return;
   pen.textAlign = "center";
-  const pixels = Math.min(LARGEST, LETTERS[size] * Math.min(across, down));
-  for (
-    let row = Math.ceil(part.row - 0.5);
-    row < Math.min(scene.rows.length, part.row + part.rows - 0.5);
-    row++
-  ) {
-    for (
-      let column = Math.ceil(part.column - 0.5);
-      column < Math.min(scene.columns.length, part.column + part.columns - 0.5);
-      column++
-    ) {
+  for (const { row, column, value, text } of texts) {
+    pen.font = `${!scene.numbers && Math.abs(value) >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
+    pen.fillStyle = scene.hatched?.(row, column) ? theme.text : inkOn(ramp[entry(value, limit, signed)]);
+    const [x, y] = middleOf(at, part, { row, column });
+    pen.fillText(text, x, y + 1);
+  }
+}
+
+/**
+ * Visit the numbers of the cells whose middle is in view, but for those that would be written as 0.
+ *
+ * @param {Scene} scene
+ * @param {Part} part
+ */
+function* numbersIn(scene, part) {
+  const [firstRow, firstColumn] = [Math.ceil(part.row - 0.5), Math.ceil(part.column - 0.5)];
+  const lastRow = Math.min(scene.rows.length, part.row + part.rows - 0.5);
+  const lastColumn = Math.min(scene.columns.length, part.column + part.columns - 0.5);
+  for (let row = firstRow; row < lastRow; row++) {
+    for (let column = firstColumn; column < lastColumn; column++) {
       const value = valueAt(scene, row, column);
-      if (!(Math.abs(value) >= least)) continue;
-      pen.font = `${Math.abs(value) >= BOLD ? 600 : 400} ${pixels}px ${theme.font}`;
-      const [isHatched, written] = [
-        scene.hatched?.(row, column),
-        scene.numbers ? numberText(value) : percentText(value),
-      ];
-      pen.fillStyle = isHatched ? theme.text : inkOn(ramp[entry(value, limit, signed)]);
-      const [x, y] = middleOf(at, part, { row, column });
-      pen.fillText(signed && value > 0 && !isHatched ? `+${written}` : written, x, y + 1);
+      if (!(Math.abs(value) >= LEAST)) continue;
+      const written = scene.numbers ? numberText(value) : String(Math.round(100 * value)).replace("-", "−");
+      const isPlus = scene.plus && value > 0 && !scene.hatched?.(row, column);
+      yield { row, column, value, text: isPlus ? `+${written}` : written };
     }
   }
 }
 
-/** Return a share as a percentage. @param {number} share */
-const percentText = (share) => String(Math.round(100 * share)).replace("-", "−");
-
-/** Return a number with two digits after the point, from 1 on with one. @param {number} number */
-const numberText = (number) =>
-  number
-    .toFixed(Math.abs(number) < 0.995 ? 2 : 1)
+/** Return a number with two digits after the point, from 1 on with one, from 10 on with none. @param {number} number */
+const numberText = (number) => {
+  const size = Math.abs(number);
+  return number
+    .toFixed(size < 0.995 ? 2 : size < 9.95 ? 1 : 0)
     .replace(/^(-?)0\./, "$1.")
     .replace("-", "−");
+};
 
 /**
  * Draw the colour scale below the cells, as wide as they are, with its numbers.
@@ -209,9 +217,10 @@ export function drawScale(pen, { scene, at, theme, scale }) {
     pen.fillText(tick, at.left + share * at.across, top + 17);
   });
   if (!scene.masked || !scene.back) return;
-  const beside = at.left + pen.measureText(ticks[0]).width + 14;
-  const end = at.left + at.across - pen.measureText(ticks[ticks.length - 1]).width - 8;
-  if (beside + 14 + pen.measureText(scene.masked).width > end) return;
+  const wide = ticks.map((tick) => pen.measureText(tick).width);
+  const beside = at.left + wide[0] + 14;
+  const next = ticks.length > 2 ? (at.across - wide[1]) / 2 : at.across - wide[1];
+  if (beside + 14 + pen.measureText(scene.masked).width > at.left + next - 8) return;
   pen.textAlign = "left";
   pen.fillText(scene.masked, beside + 14, top + 17);
   pen.fillStyle = scene.back;

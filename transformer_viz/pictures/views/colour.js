@@ -11,9 +11,7 @@ const UNIFORM = 3; // times the weight of uniform attention
  */
 export function ramp(stops) {
   const table = new Uint32Array(256);
-  const parsed = stops.map(([place, hex]) => {
-    return { place, channels: [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16)) };
-  });
+  const parsed = stops.map(([place, hex]) => ({ place, channels: channelsOf(hex) }));
   for (let i = 0; i < 256; i++) {
     const at = i / 255;
     const next = Math.max(
@@ -22,13 +20,18 @@ export function ramp(stops) {
     );
     const [low, high] = [parsed[next - 1], parsed[next]];
     const share = (at - low.place) / (high.place - low.place);
-    const [r, g, b] = low.channels.map((channel, c) =>
-      Math.round(channel + share * (high.channels[c] - channel)),
+    table[i] = packed(
+      low.channels.map((channel, c) => Math.round(channel + share * (high.channels[c] - channel))),
     );
-    table[i] = (255 << 24) | (b << 16) | (g << 8) | r;
   }
   return table;
 }
+
+/** Return red, green and blue of #rrggbb. @param {string} hex */
+export const channelsOf = (hex) => [1, 3, 5].map((i) => Number.parseInt(hex.slice(i, i + 2), 16));
+
+/** Return a colour as in ImageData. @param {number[]} channels Red, green and blue. */
+export const packed = ([r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
 /**
  * Return an entry of a ramp as a CSS colour.

@@ -7,7 +7,7 @@ import { legend } from "./legend.js";
 import { menuOf } from "./menu.js";
 import { SAVED } from "./saving.js";
 import { VALUES } from "./selection.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 
 /** @import {Act, Acts, Attention, Label, Words} from "./payload.js" */
 /** @import {Selection, State, Token} from "./selection.js" */
@@ -228,7 +228,7 @@ export class Controls {
       ],
       [
         hasLines && state.threshold !== null,
-        `${words.values.weights} ≥ ${selection.threshold()}`,
+        `${words.values.weights} ≥ ${percent(selection.threshold())}`,
         back({ threshold: null }),
       ],
       [
@@ -345,7 +345,7 @@ export class Controls {
   /** Return the slider of the smallest weight that is a line. */
   threshold() {
     const { selection, words } = this.of();
-    const shown = () => selection.threshold().toFixed(selection.threshold() < 0.01 ? 3 : 2);
+    const shown = () => percent(selection.threshold());
     const ends = { type: "range", min: "0", max: "0.5", step: "0.01" };
     const range = element("input", { ...ends, value: String(selection.threshold()) });
     range.dataset.key = "threshold";

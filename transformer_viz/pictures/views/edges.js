@@ -19,10 +19,12 @@ import { HALF, halfBits } from "./payload.js";
 
 export const MOST_EDGES = 8000;
 const LEAST_WEIGHT = 1e-4; // weaker lines cannot be seen
+const SMALLEST = 2 ** -24; // number in half precision that is more than 0
 const STEPS = 4096; // of the weights, to find the strongest edges without sorting them
 
 /**
- * Visit the edges of one head that the selection shows.
+ * Visit the edges of one head that the selection shows. A token or a cell that is pointed at has at least its strongest one,
+ * however weak that is.
  *
  * @param {Selection} selection
  * @param {number} head
@@ -31,24 +33,33 @@ const STEPS = 4096; // of the weights, to find the strongest edges without sorti
 export function eachEdge(selection, head, visit) {
   const { attention, state } = selection;
   const { keys, queries } = attention;
-  const least = Math.max(selection.threshold(), LEAST_WEIGHT);
   const { query, key } = selection.focus();
   const passes = selection.passes();
   const value = selection.value();
   const isField = value === "norms" || value === "effects" || attention.areNumbers;
   const field = isField ? attention.field(state.layer, head, value) : null;
   const bits = attention.bits(state.layer, head);
-  const enough = halfBits(least);
   const top = field ? field.largest || 1 : 1;
   const [firstKey, endKey] = key === null ? [0, keys] : [key, key + 1];
-  for (let q = query ?? 0; q < (query === null ? queries : query + 1); q++) {
-    for (let k = firstKey, cell = q * keys + firstKey; k < endKey; k++, cell++) {
-      if (!field && bits[cell] < enough) continue;
-      const number = field ? field.data[cell] / top : HALF[bits[cell]];
-      const weight = Math.abs(number);
-      if (weight >= least && passes(q, k)) visit(q, k, weight, number < 0);
+  /** @param {number} least @param {Visit} act */
+  const eachFrom = (least, act) => {
+    const enough = halfBits(least);
+    for (let q = query ?? 0; q < (query === null ? queries : query + 1); q++) {
+      for (let k = firstKey, cell = q * keys + firstKey; k < endKey; k++, cell++) {
+        if (!field && bits[cell] < enough) continue;
+        const number = field ? field.data[cell] / top : HALF[bits[cell]];
+        const weight = Math.abs(number);
+        if (weight >= least && passes(q, k)) act(q, k, weight, number < 0);
+      }
     }
+  };
+  let least = Math.max(selection.threshold(), LEAST_WEIGHT);
+  if (query !== null || key !== null) {
+    let strongest = 0;
+    eachFrom(SMALLEST, (_query, _key, weight) => (strongest = Math.max(strongest, weight)));
+    least = Math.min(least, strongest || least);
   }
+  eachFrom(least, visit);
 }
 
 const step = (/** @type {number} */ weight) => Math.ceil(Math.min(1, weight) * STEPS);

@@ -28,6 +28,7 @@ import { canvasOf, thumbnailsOf } from "./thumbnails.js";
  * @property {() => Look} look
  * @property {(choice: Partial<State>) => void} select
  * @property {(head: Hovered | null, place: Point) => void} hover
+ * @property {() => number} tall Height of the picture, in pixels, in which all heads are to be seen.
  */
 
 const FAINT = 0.2;
@@ -48,7 +49,7 @@ export function grid(host) {
   /** @param {number} width */
   function arranged(width) {
     ruler.font = fontOf(host.look().theme, true);
-    return layoutOf(selection, ruler, width);
+    return layoutOf(selection, ruler, width, host.tall());
   }
 
   const chosen = () => selection.state.layer * selection.attention.heads + selection.state.head;
@@ -67,8 +68,8 @@ export function grid(host) {
     height: (width) => arranged(width).height,
     draw(pen, width) {
       layout = arranged(width);
-      const { theme, ramps } = host.look();
-      const pictures = thumbnails(selection.attention, ramps);
+      const { theme } = host.look();
+      const pictures = thumbnails(selection.attention, host.look());
       pen.textBaseline = "middle";
       pen.imageSmoothingEnabled = false;
       for (const placed of layout.placed) {
@@ -81,7 +82,7 @@ export function grid(host) {
     point(x, y) {
       const number = at([x, y]);
       if (number === undefined) return host.hover(null, [x, y]);
-      const thumbnail = thumbnails(selection.attention, host.look().ramps)[number];
+      const thumbnail = thumbnails(selection.attention, host.look())[number];
       return host.hover({ ...placeOf(selection.attention, number), number, thumbnail }, [x, y]);
     },
     leave: () => host.hover(null, [0, 0]),

@@ -3,7 +3,7 @@
 import { signedText, sumsOf } from "./captions.js";
 import { weightLimit } from "./colour.js";
 import { isOfMask, MASKS } from "./selection.js";
-import { PIXELS } from "./text.js";
+import { PIXELS, percent } from "./text.js";
 
 const LARGEST = 18; // pixels of the labels
 const NEARLY = 2e-3; // half precision
@@ -35,12 +35,18 @@ export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = s
   const { data, signed } = attention.field(state.layer, state.head, value);
   const isWay = WAYS.includes(value);
   const isWeight = (value === "weights" || value === "before" || isWay) && !attention.areNumbers;
+  const isShare = isWeight || value === "change";
   const isEffect = value.startsWith("effects");
   const limit = limitOf(attention, state, value, isWeight);
-  const end = `${limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
+  const end = `${isWeight ? percent(limit) : limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
   const ends = isEffect ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
   const ticks = value === "change" ? pointsOf(limit, words) : value === "mask" ? [] : ends;
   const diverging = isEffect ? ramps.effects : ramps.diverging;
+  const hatched = hatchedOf(attention, state, value);
+  const isMasked = data.some(
+    (number, cell) =>
+      Number.isNaN(number) && !hatched?.(Math.floor(cell / attention.keys), cell % attention.keys),
+  );
   return {
     key: `${attention.kind}/${attention.queries}/${attention.keys}`,
     rows: attention.queryTokens,
@@ -51,15 +57,16 @@ export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = s
     columnTitle: words.key,
     values: data,
     scale: { ramp: signed ? diverging : ramps.sequential, limit, signed, ticks },
-    back: attention.hasMasked(state.layer, state.head) || attention.areNumbers ? gap : undefined,
-    masked: !signed && attention.hasMasked(state.layer, state.head) ? words.masked : undefined,
+    back: gap,
+    masked: isMasked ? words.masked : undefined,
     fit: "bounded",
     pixels: Math.min(LARGEST, Math.max(PIXELS, LETTERS * (tall / (attention.queries + MARGINS)))),
     tall,
     sums: isWay ? sumsBeside(attention, state, value, words, heads) : null,
-    written: isWeight || value === "change",
-    numbers: isEffect,
-    hatched: hatchedOf(attention, state, value),
+    written: isShare,
+    numbers: !isShare && value !== "mask",
+    plus: isEffect || value === "change",
+    hatched,
     covered: coveredOf(attention, state, words),
     projected: state.projected || attention.isCompared,
   };

@@ -1,7 +1,7 @@
 // The heads as buttons with a thumbnail: a card for each kind of attention, or tabs if the cards do not fit.
 
 import { button } from "./buttons.js";
-import { figuresText, headTitle, saying } from "./captions.js";
+import { figuresText, headTitle, saying, usually } from "./captions.js";
 import { element } from "./element.js";
 import { HeadButton, shapeOf } from "./headbutton.js";
 import { onKey } from "./keys.js";
@@ -158,7 +158,7 @@ export class Heads {
   drawn(attention) {
     const draw = this.thumbnails.get(attention.kind) ?? thumbnailsOf();
     this.thumbnails.set(attention.kind, draw);
-    return draw(attention, this.host.look().ramps);
+    return draw(attention, this.host.look());
   }
 
   /** @param {Attention[]} all */
@@ -337,7 +337,8 @@ export function aboutHead(attention, number, thumbnail, words) {
   contextOf(picture).putImageData(thumbnail, 0, 0);
   const head = placeOf(attention, number);
   const name = element("strong", { textContent: headTitle(attention, head) });
-  return [picture, name, saying(attention, head), figuresText(attention, words, number)];
+  const said = [saying(attention, head), usually(attention, head)].filter(Boolean);
+  return [picture, name, ...said, figuresText(attention, words, number)];
 }
 
 /** @param {Attention} attention @param {Arranged} arranged @param {boolean} titled @param {Room} room */

@@ -26,6 +26,7 @@ import { fitted, PIXELS, widest } from "./text.js";
 export const LETTERS = PIXELS - 1; // height of the letters
 export const LINE = 15; // height of a text
 const MOST_SIDE = 140;
+const LEAST_SEEN = 56; // width to which thumbnails shrink for all heads to be seen at once
 const LEAST_SORTED = 70; // width for a thumbnail and its figure
 const LEAST_ROLE = 48; // width for the beginning of a role
 const GAP = 6;
@@ -35,24 +36,27 @@ const TOP = 24;
  * @param {Selection} selection
  * @param {Ruler} ruler With the font of the texts.
  * @param {number} width
+ * @param {number} high Height in which all heads are to be seen, if that can be.
  * @returns {Layout}
  */
-export function layoutOf({ attention, state }, ruler, width) {
+export function layoutOf({ attention, state }, ruler, width, high) {
   const { layers, heads, figures } = attention;
   const sorted = Boolean(figures[state.sort]);
   const left = sorted ? 0 : 22;
   const columns = sorted ? Math.max(1, Math.min(layers * heads, Math.floor(width / LEAST_SORTED))) : heads;
   const room = (width - left) / columns;
   const { roles, wide } = rolesIn(attention, ruler, state.sort === "role" ? 0 : room - GAP);
-  const side = Math.min(MOST_SIDE, room - GAP);
-  const tall = side * Math.max(0.4, Math.min(2.5, attention.queries / attention.keys));
-  const across = GAP + Math.max(side, wide);
   const texts = (/** @type {number} */ number) => [
     ...(sorted ? [headName(attention, number), figureText(attention, state.sort, number)] : []),
     ...(roles.length ? [roles[number]] : []),
   ];
   const lines = texts(0).length;
-  const down = tall + GAP + (lines && lines * LINE + 3);
+  const below = GAP + (lines && lines * LINE + 3);
+  const shape = Math.max(0.4, Math.min(2.5, attention.queries / attention.keys));
+  const seen = ((high - TOP - GAP) / layers - below) / shape; // width with which all layers are in view
+  const side = Math.min(MOST_SIDE, room - GAP, sorted || seen < LEAST_SEEN ? Infinity : seen);
+  const [tall, across] = [side * shape, GAP + Math.max(side, wide)];
+  const down = tall + below;
   let y = 0;
   /** @type {Placed[]} */
   const placed = [];

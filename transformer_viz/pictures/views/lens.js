@@ -1,6 +1,16 @@
 // All views of a trace's attention, one at a time or side by side, with one selection.
 
-import { cellText, effectOfHead, headTitle, pinnedText, saying, titlesOf, waysText } from "./captions.js";
+import {
+  cellText,
+  effectOfHead,
+  headTitle,
+  pinnedText,
+  rowText,
+  saying,
+  titlesOf,
+  usually,
+  waysText,
+} from "./captions.js";
 import { css } from "./colour.js";
 import { Controls } from "./controls.js";
 import { element } from "./element.js";
@@ -19,7 +29,7 @@ import { SAVED } from "./saving.js";
 import { isOfMask, MASKS, NOTHING, Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { steps } from "./steps.js";
-import { paintAll, surface } from "./surface.js";
+import { paintAll, pictureOf, surface } from "./surface.js";
 import { tableOf } from "./table.js";
 import { looks, PageTheme, themeWith } from "./theme.js";
 import { tipOf } from "./tip.js";
@@ -132,8 +142,9 @@ class Lens {
       toggle: (kind, layer, head) => act({ do: "head", name: "ablate", kind, layer, head }),
     });
     this.caption = element("h2", { className: "says" });
+    this.usual = element("p", { className: "usual" });
     this.place = element("p", { className: "place", ariaLive: "polite" });
-    const said = element("div", { className: "said", ariaLive: "polite" }, this.caption);
+    const said = element("div", { className: "said", ariaLive: "polite" }, this.caption, this.usual);
     this.pipeline = element("div", {});
     const where = element("div", { className: "where" }, this.place, this.pipeline);
     this.panels = element("div", { className: "panels" });
@@ -169,7 +180,7 @@ class Lens {
     this.views = {
       grid: this.panel(
         "grid",
-        grid({ selection, look, select, hover: (head, place) => this.hover(head, place) }),
+        grid({ selection, look, select, tall, hover: (head, place) => this.hover(head, place) }),
       ),
       before: this.panel("before", this.matrices.before),
       matrix: this.panel("matrix", this.matrix),
@@ -230,8 +241,16 @@ class Lens {
     return {
       ...{ selection, words, model: () => this.payload.model, theme, scene: () => this.scene() },
       titles: () => titlesOf(selection, words(), this.count),
-      picture: (view, kind, around) =>
-        this.page.within(theme(), () => this.views[view].surface.picture(kind, around)),
+      changes: () => (this.payload.acts?.chips ?? []).map(({ text }) => text),
+      answer: () => this.payload.answer,
+      picture: (views, kind, around) => {
+        const titles = titlesOf(selection, words(), this.count);
+        const parts = views.map((name) => ({
+          ...this.views[name].surface.part(),
+          title: views.length > 1 ? titles[name] : "",
+        }));
+        return this.page.within(theme(), () => pictureOf(parts, kind, around));
+      },
     };
   }
 
@@ -302,8 +321,8 @@ class Lens {
   }
 
   remember() {
-    const { kind, layer, head, view, value, scale, sort, pinned, projected } = this.selection.state;
-    const place = { model: this.payload.model, kind, layer, head };
+    const { kind, view, value, scale, sort, pinned, projected } = this.selection.state;
+    const place = { model: this.payload.model, kind, ...this.selection.wanted };
     this.host.remember({ ...place, view, value, scale, sort, pinned, projected });
     this.ask();
   }
@@ -464,8 +483,9 @@ class Lens {
     const several = Object.keys(this.selection.attentions).length > 1;
     const place = [several && attention.name, headTitle(attention, state)].filter(Boolean).join(" · ");
     const ways = this.payload.said?.experiment?.ways;
-    this.caption.textContent =
-      ways && state.view === "ways" ? waysText(attention, state, ways) : saying(attention, state);
+    const isOfWays = ways !== undefined && state.view === "ways";
+    this.caption.textContent = isOfWays ? waysText(attention, state, ways) : saying(attention, state);
+    this.usual.textContent = isOfWays ? "" : usually(attention, state);
     this.caption.title = this.asksWhy() ? this.caption.textContent : ""; // only its first lines may be seen
     this.place.textContent =
       [place, effectOfHead(this.selection, words)].filter(Boolean).join(" · ") +
@@ -527,9 +547,15 @@ class Lens {
    */
   describeCell(query, key, place, within) {
     const text = cellText(this.selection, this.words(), query, key, within);
+    const row = rowText(this.selection.attention, query);
     if (place === "cell") this.announced.textContent = text; // to a screen reader
     const at = place === "cell" ? this.matrices[within].middle({ row: query, column: key }) : place;
-    if (at) this.tip.show(this.views[within].surface.canvas, onCanvas(at, this.factor()), [text]);
+    if (at)
+      this.tip.show(
+        this.views[within].surface.canvas,
+        onCanvas(at, this.factor()),
+        row ? [text, row] : [text],
+      );
   }
 
   /** Show an enlarged thumbnail beside its button. @param {Hovered | null} hovered */

@@ -5,7 +5,7 @@ import { eachEdge, limitOf, strongestOf } from "./edges.js";
 import { labelled } from "./labels.js";
 import { newRuler } from "./pen.js";
 import { NOTHING } from "./selection.js";
-import { fill, fitted, PIXELS, stride, widest } from "./text.js";
+import { fill, fitted, PIXELS, percent, stride, widest } from "./text.js";
 
 /** @import {Count} from "./captions.js" */
 /** @import {Limit} from "./edges.js" */
@@ -52,6 +52,9 @@ const SHARE = { usual: 1 / 9, projected: 1 / 5 }; // of the height of a row: the
 const MANY = 1000; // from so many lines on they are thin
 const FAINTEST = { usual: 0.06, projected: 0.3 }; // opacity of the weakest lines
 const STRONGEST = 0.96; // opacity
+const EVEN = 0.8; // exponent of a weight that gives the opacity of its line
+const CROWD = 100; // lines from which on weak ones fade, the more the more lines there are
+const [FADING, MOST_FADED] = [0.4, 3]; // what each doubling of the lines adds to the exponent, and how many doublings do
 const THINNEST = { usual: 0.6, projected: 1.2 }; // pixels of the weakest lines
 const SHADES = 8; // opacities; the lines of one head and opacity are one stroke
 
@@ -165,6 +168,9 @@ function drawEdges(pen, selection, look, layout, limit) {
   const widest = limit.count > MANY ? 1 : WIDEST; // without a GPU, lines wider than 1 pixel take 8 times as long
   const isStrong = strongestOf(limit);
   const most = Math.max(THINNEST[size], Math.min(widest, SHARE[size] * Math.min(layout.row, layout.keyRow)));
+  const crowded = Math.max(1, limit.count / CROWD);
+  const exponent = EVEN + FADING * Math.min(MOST_FADED, Math.log2(crowded));
+  const faintest = FAINTEST[size] / crowded;
   for (const head of selection.state.shown) {
     /** @type {number[][]} */
     const shades = Array.from({ length: 2 * SHADES }, () => []); // those of negative numbers come last
@@ -177,7 +183,7 @@ function drawEdges(pen, selection, look, layout, limit) {
       if (!edges.length) return;
       const share = ((number % SHADES) + 0.5) / SHADES;
       pen.strokeStyle = colourOf(selection, look, head, number >= SHADES);
-      pen.globalAlpha = FAINTEST[size] + (STRONGEST - FAINTEST[size]) * share ** 0.8;
+      pen.globalAlpha = faintest + (STRONGEST - faintest) * share ** exponent;
       pen.lineWidth = Math.max(THINNEST[size], most * share);
       drawShade(pen, edges, layout);
     });
@@ -275,7 +281,7 @@ function drawTexts(pen, { queryTitle }, words, theme, layout, width, strongest, 
   pen.textAlign = "right";
   pen.fillText(fitted(pen, words.key, width * 0.48), width, 12);
   pen.textAlign = "center";
-  const said = hasNumbers ? "" : fill(words.strongest, { weight: strongest.toPrecision(3) });
+  const said = hasNumbers ? "" : fill(words.strongest, { weight: percent(strongest) });
   const text = strongest ? said : words.no_line;
   pen.fillText(fitted(pen, text, width), (layout.left + layout.right) / 2, layout.height - 8);
 }

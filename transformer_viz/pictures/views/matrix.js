@@ -1,6 +1,6 @@
 // A matrix: zoom with the wheel, pan by dragging, move from cell to cell with the arrow keys.
 
-import { drawCells, drawScale, drawShares } from "./cells.js";
+import { drawCells, drawNumbers, drawScale } from "./cells.js";
 import { drawCovered, drawHighlighted, drawLabels, drawSums, drawTitles } from "./labels.js";
 import { newRuler } from "./pen.js";
 import { cellAt, middleOf, nearestCell, place } from "./place.js";
@@ -152,7 +152,7 @@ export function matrix(host) {
 function drawMatrix(pen, drawing) {
   pen.textBaseline = "middle";
   drawCells(pen, drawing);
-  if (drawing.scene.written || drawing.scene.numbers) drawShares(pen, drawing);
+  if (drawing.scene.written || drawing.scene.numbers) drawNumbers(pen, drawing);
   drawLabels(pen, drawing);
   drawTitles(pen, drawing);
   if (drawing.scene.sums) drawSums(pen, drawing, drawing.scene.sums);

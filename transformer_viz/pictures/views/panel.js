@@ -8,7 +8,7 @@ import { SAVED, save } from "./saving.js";
 import { csvOf, valueAt } from "./scene.js";
 import { surface } from "./surface.js";
 import { tableOf } from "./table.js";
-import { fill } from "./text.js";
+import { fill, percent } from "./text.js";
 import { tipOf } from "./tip.js";
 
 /** @import {Stop} from "./colour.js" */
@@ -182,9 +182,10 @@ export class Panel {
    */
   textOf({ row, column }) {
     if (row === null || column === null) return null;
-    const { rows, columns, says, digits = DIGITS } = this.of;
+    const { rows, columns, says, written, digits = DIGITS } = this.of;
     const value = valueAt(this.of, row, column);
-    const [sentence, number] = [says[Number.isNaN(value) ? 1 : 0], value.toFixed(digits)];
+    const sentence = says[Number.isNaN(value) ? 1 : 0];
+    const number = written ? percent(value) : value.toFixed(digits);
     const change = value > 0 ? `+${number}` : number;
     return sentence && fill(sentence, { row: rows[row], column: columns[column], value: number, change });
   }

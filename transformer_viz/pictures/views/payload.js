@@ -77,7 +77,9 @@
  * @property {Record<string, (number | null)[]>} figures Name -> a number of each head, to sort by.
  * @property {string[]} roles Name of the role of each head.
  * @property {string[]} [shares] Share of its usual role; "": it has none. Without shares, the roles are of this text.
- * @property {string[]} sayings What each head does, in a sentence.
+ * @property {string[]} sayings What each head does here, in a sentence.
+ * @property {string[]} usual What is to be said below of each head: what it usually does; none: of no head.
+ * @property {string} rowHelp What a row is, where its label does not say it; else "".
  * @property {Measure[]} [measures] One for each pattern, for the chart of the selected head.
  */
 
@@ -122,7 +124,7 @@
  *
  * @typedef {Record<"views" | "values" | "sorts" | "others" | "files", Record<string, string>> & Record<Label
  *   | "lines_of" | "lines_heads" | "this_head" | "all_heads" | "scale_head" | "scale_one" | "size" | "projector" | "download" | "titled" | "light" | "key" | "grid" | "matrix" | "lines" | "steps"
- *   | "grid_title" | "lines_title" | "stop" | "colon" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
+ *   | "grid_title" | "lines_title" | "stop" | "colon" | "changed" | "answer" | "answers" | "some" | "no_line" | "strongest" | "pinned" | "cell" | "masked_cell"
  *   | "table" | "table_query" | "table_keys" | "steps_title" | "query_of" | "key_of" | "value_of" | "input_of" | "encoder_output" | "unrotated"
  *   | "key_vector" | "rotated_key" | "value_vector" | "weighted_sum" | "product" | "score" | "scaled_score" | "mask" | "weight" | "masked"
  *   | "equal" | "unequal" | "too_long" | "fetching" | "no_scores" | "only_weights" | "token_embedding" | "position" | "sum" | "stream" | "normalised"
@@ -141,6 +143,7 @@
  * @property {Pipeline} [pipeline] The steps of the model; none: they are unknown.
  * @property {Acts} [acts] What can be changed in the run; none: nothing.
  * @property {LessonStart} [lesson] The lesson that the views open on.
+ * @property {Answer} [answer] What the model answers, for saved pictures; none: it is not said.
  * @property {string} [run] Name of the run, if its effects on the answer may follow.
  * @property {Said} [said] What is said of the run beside the views.
  */
@@ -205,6 +208,8 @@
  */
 
 /** @typedef {{start: number, end: number, tokens: number[], gap: boolean}} SpokenWord */
+
+/** @typedef {{a?: string, b: string}} Answer Of the run that is compared with, if there is one, and of this one. */
 
 /** Return the softmax of a row. @param {Float32Array} row */
 function softmax(row) {
@@ -366,9 +371,10 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
   );
   const counts = rows.map((row) => row.reduce((count, isAllowed) => count + isAllowed, 0));
   const countsOf = (/** @type {number} */ number) => counts.slice(number * queries, (number + 1) * queries);
-  const hasMasked = (/** @type {number} */ layer, /** @type {number} */ head) =>
-    countsOf(maskOf(layer, head)).some((count) => count < keys);
   const widest = Array.from({ length: masks }, (_, number) => Math.max(...countsOf(number)));
+  const ofHeads = Array.from({ length: masks }, (_, number) =>
+    mask.subarray(number * cells, (number + 1) * cells),
+  );
 
   const isAlone = Array.from(
     { length: queries },
@@ -477,8 +483,16 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
     /** Whether a query may attend to a key. */
     allowed,
 
-    /** Whether a head may not attend to some key. */
-    hasMasked,
+    /** Whether a head may not attend to some key. @param {number} layer @param {number} head */
+    hasMasked: (layer, head) => countsOf(maskOf(layer, head)).some((count) => count < keys),
+
+    /**
+     * Return the mask of a head: (query * key), 1 where it may attend; the same object for all heads that share it.
+     *
+     * @param {number} layer
+     * @param {number} head
+     */
+    mask: (layer, head) => ofHeads[maskOf(layer, head)],
 
     /**
      * Return the number of keys that the query with the most of them may attend to.
@@ -569,7 +583,8 @@ function attentionOf({ arrays, effects: described, ...facts }, array) {
      * @param {CellEffects} found
      */
     receive(found) {
-      effects = found;
+      const { heads, isMeasured } = effects ?? found;
+      effects = isMeasured ? { ...found, heads, isMeasured } : found; // an estimate does not replace what was measured
       for (const value of EFFECTS) delete cached[value];
       if (!facts.figures.effect) figures.effect = found.heads;
     },

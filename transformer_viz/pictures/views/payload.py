@@ -88,7 +88,7 @@ class AttentionPayload(NamedTuple):
         head_title: Title template of a head, with {layer} and {head}.
         metrics: Name -> float (layer, head), to sort heads by; NaN: unknown.
         roles: Short role name of each head, by layer.
-        captions: Description of each head, by layer.
+        captions: What is said of each head first, by layer: what it does in this text.
         vectors: Name -> float32 array, from `vectors_of`; empty: no step-by-step view.
         later: Whether there are vectors that the views can ask for.
         sentences: Index of the sentence of each row and column: int (query,), int (key,).
@@ -107,6 +107,8 @@ class AttentionPayload(NamedTuple):
         effects: Effect of each cell on the answer: float (layer, head, query, key); None: unknown.
         ablated: Effect of each head, measured: float (layer, head); None: estimated by its cells.
         effects_before, ablated_before: As `effects` and `ablated`, of the run that these are compared with.
+        usual: What is said of each head below, by layer: what it usually does; "": nothing. None: of no head.
+        row_help: What a row is, where its label does not say it; "": it does.
     """
 
     found: Attentions
@@ -135,6 +137,8 @@ class AttentionPayload(NamedTuple):
     ablated: np.ndarray | None = None
     effects_before: np.ndarray | None = None
     ablated_before: np.ndarray | None = None
+    usual: list[list[str]] | None = None
+    row_help: str = ""
 
     def number(self, layer: int) -> int:
         """Return the number of a layer, 1-based."""
@@ -164,6 +168,7 @@ class AttentionPayload(NamedTuple):
             metrics={name: values[where] for name, values in self.metrics.items()},
             roles=[self.roles[layer] for layer in where],
             captions=[self.captions[layer] for layer in where],
+            usual=self.usual and [self.usual[layer] for layer in where],
             vectors={
                 name: array if name in OF_NO_LAYER else array[where] for name, array in self.vectors.items()
             },
@@ -193,7 +198,9 @@ def payload_bytes(
         **around: What else the views are given. said: what stands beside them; None: nothing. acts: as
             `changes.acts_of` returns it; None: nothing can be changed. lesson: as `LessonView.header` returns
             it; None: there is none. pipeline: as `pipeline.pipeline_of` returns it; None: not shown. run: as
-            `run_of` returns it, if effects on the answer may follow; None: they do not.
+            `run_of` returns it, if effects on the answer may follow; None: they do not. answer: what the
+            model answers, for saved pictures, as "b", and as "a" of the run that is compared with; None: not
+            said.
 
     Returns:
         As `packed`.
@@ -321,7 +328,7 @@ def _attention(kind, shown, arrays):
             {"name": name, "meaning": meaning, "texts": count}
             for name, meaning, count in zip(names, meanings, texts, strict=True)
         ]
-    if shown.effects is not None:
+    if shown.effects is not None or shown.ablated is not None:
         facts["effects"] = _effects(
             shown.effects, shown.ablated, arrays, shown.effects_before, shown.ablated_before
         )
@@ -359,18 +366,20 @@ def _attention(kind, shown, arrays):
         "figures": {name: _numbers(values) for name, values in shown.metrics.items()},
         "roles": [role for layer in shown.roles for role in layer],
         "sayings": [caption for layer in shown.captions for caption in layer],
+        "usual": [said for layer in shown.usual or () for said in layer],
+        "rowHelp": shown.row_help,
         "arrays": described,
     }
 
 
 def _effects(cells, ablated, arrays, before=None, ablated_before=None):
     """Append the effects of one kind of attention; return that of each head, and where the cells are, unless
-    they are too many.
+    they are unknown or too many.
     """
     found = {"heads": _numbers(_of_heads(cells, ablated)), "isMeasured": ablated is not None}
     if before is not None:
         found["headsBefore"] = _numbers(_of_heads(before, ablated_before))
-    if cells.size > MAX_SCORES:
+    if cells is None or cells.size > MAX_SCORES:
         return found
     found["cells"] = arrays.add(cells, np.float16)
     return found if before is None else found | {"before": arrays.add(before, np.float16)}

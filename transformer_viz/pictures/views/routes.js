@@ -40,6 +40,12 @@
 
 /** @typedef {{said: string, share: number}} Progress */
 
+/**
+ * A token that was written, and the likeliest ones in its place with their log probabilities.
+ *
+ * @typedef {{token: number, chip: {word: string, share: number, rank: string}, likeliest: [word: string, log: number][]}} WrittenToken
+ */
+
 const MOST_BYTES = 96 * 2 ** 20; // of the answers that are kept
 const NEWLINE = 10;
 
@@ -123,6 +129,26 @@ class Routes {
     const response = await this.fetched(`save/${key}/${kind}`, around);
     const named = /filename\*=utf-8''(.*)/.exec(response.headers.get("content-disposition") ?? "");
     return [await response.blob(), decodeURIComponent(named?.[1] ?? kind)];
+  }
+
+  /**
+   * Have a text written on.
+   *
+   * @param {{model: string, text: string, written: string, settings: string}} asked
+   * @param {(line: WrittenToken) => void} tell
+   * @param {AbortSignal} signal
+   */
+  async write(asked, tell, signal) {
+    const response = await this.fetched("write", asked, signal);
+    const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+    let left = new Uint8Array(0);
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      left = joined([left, part.value]);
+      for (let end = left.indexOf(NEWLINE); end >= 0; end = left.indexOf(NEWLINE)) {
+        tell(JSON.parse(new TextDecoder().decode(left.subarray(0, end))));
+        left = left.subarray(end + 1);
+      }
+    }
   }
 
   /** Tell the server which run is shown, for its other pages. @param {Record<string, string>} run */

@@ -1,5 +1,7 @@
 // A matrix to draw, without its place on the page.
 
+import { percent } from "./text.js";
+
 /** @import {Word} from "./labels.js" */
 
 /**
@@ -23,7 +25,8 @@
  * @property {number} pixels Font size.
  * @property {number} [tall] Height of the whole picture, where the cells are to fill it.
  * @property {boolean} [written] Whether the values are shares, which stand in the cells as percentages if they fit.
- * @property {boolean} [numbers] Whether they are numbers, which stand there with their sign.
+ * @property {boolean} [numbers] Whether they are numbers, which stand there as such.
+ * @property {boolean} [plus] Whether those above 0 have their sign.
  * @property {(row: number, column: number) => boolean} [hatched] Cells of tokens without counterpart; they may have a value.
  * @property {{row: number, text: string}} [covered] A row that is to be predicted first.
  * @property {boolean} [projected] Whether the percentages are to be as large as the cells allow: for a projector, or in small matrices.
@@ -87,11 +90,12 @@ export function csvOf(scene, digits) {
  * @returns {[name: string, text: string][]}
  */
 export function readMost(scene) {
-  const { columns, digits = DIGITS } = scene;
+  const { columns, written, digits = DIGITS } = scene;
+  const text = (/** @type {number} */ number) => (written ? percent(number) : number.toFixed(digits));
   return scene.rows.map((name, row) => {
     const value = (/** @type {number} */ column) => valueAt(scene, row, column);
     const present = columns.map((_, column) => column).filter((column) => !Number.isNaN(value(column)));
     const largest = present.sort((a, b) => value(b) - value(a)).slice(0, MOST_READ);
-    return [name, largest.map((column) => `${columns[column]} ${value(column).toFixed(digits)}`).join(" · ")];
+    return [name, largest.map((column) => `${columns[column]} ${text(value(column))}`).join(" · ")];
   });
 }

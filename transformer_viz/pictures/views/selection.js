@@ -75,6 +75,8 @@ export class Selection {
       ...start,
       ...{ kind: "", layer: 0, head: 0 },
     };
+    /** The layer and the head that were chosen, where those that are shown may be fewer: mean, maximum and rollout have one. */
+    this.wanted = { layer: 0, head: 0 };
     this.attentions = attentions;
     /** @type {{attention: Attention, layer: number, head: number, row: number} | null} */
     this.opening = null;
@@ -93,7 +95,8 @@ export class Selection {
   open({ kind, layer, head, shown = new Set() }) {
     this.state.kind = this.existing(kind);
     const { opening } = this.attention;
-    Object.assign(this.state, { layer: layer ?? opening[0], head: head ?? opening[1], shown });
+    this.wanted = { layer: layer ?? opening[0], head: head ?? opening[1] };
+    this.state.shown = shown;
     this.correct();
   }
 
@@ -116,6 +119,7 @@ export class Selection {
   update(attentions) {
     const moved = this.mostMoved().share >= STILL;
     const former = this.attention;
+    if (this.isAlone()) this.state.shown = new Set();
     this.attentions = attentions;
     this.state.kind = this.existing(this.state.kind);
     Object.assign(this.state, NOTHING);
@@ -178,11 +182,17 @@ export class Selection {
     return found;
   }
 
+  /** Whether the lines are those of the selected head alone. */
+  isAlone() {
+    const { head, shown } = this.state;
+    return shown.size === 1 && shown.has(head);
+  }
+
   /** Keep all parts of the selection within the selected attention. */
   correct() {
-    const { state, attention } = this;
-    state.layer = Math.min(state.layer, attention.layers - 1);
-    state.head = Math.min(state.head, attention.heads - 1);
+    const { state, attention, wanted } = this;
+    state.layer = Math.min(wanted.layer, attention.layers - 1);
+    state.head = Math.min(wanted.head, attention.heads - 1);
     const shown = [...state.shown].filter((head) => head < attention.heads);
     state.shown = new Set(shown.length ? shown : [state.head]);
     if (!this.usualRoles().has(state.role ?? "")) state.role = null;
@@ -205,6 +215,8 @@ export class Selection {
     const { state } = this;
     const all = this.attention.heads > 1 && state.shown.size === this.attention.heads;
     Object.assign(state, NOTHING, choice);
+    const head = this.attention.heads > 1 ? choice.head : undefined; // a single one is no choice
+    this.wanted = { layer: choice.layer ?? this.wanted.layer, head: head ?? this.wanted.head };
     if ("kind" in choice) Object.assign(state, { shown: new Set(), pinned: NOTHING });
     if (choice.head !== undefined && !choice.shown) state.shown = new Set([choice.head]);
     else if ("layer" in choice && !all) state.shown = new Set([state.head]);

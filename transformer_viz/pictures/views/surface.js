@@ -42,13 +42,17 @@ import { fitted } from "./text.js";
  * @property {HTMLCanvasElement} canvas
  * @property {() => void} redraw
  * @property {(kind: "png" | "svg", around: Around) => Promise<Blob>} picture
+ * @property {() => Part} part Returns the view as a part of a saved picture.
  * @property {() => void} destroy
  */
+
+/** @typedef {{view: View, width: number, height: number, title?: string}} Part A view of a saved picture, with its size. */
 
 /** @typedef {{prepare: () => void, measure: () => void, paint: () => void}} Waiting A surface to be drawn. */
 
 const MARGIN = 14; // around a saved picture
 const TITLE = 20; // height of a line of text above it
+const APART = 24; // between views side by side
 
 /** @type {Set<Waiting>} */
 const WAITING = new Set();
@@ -84,6 +88,7 @@ export function surface(root, view, prepare) {
   const context = contextOf(canvas);
   let [width, height] = [0, 0];
 
+  const part = () => ({ view, width, height });
   const own = {
     prepare,
     measure() {
@@ -116,7 +121,8 @@ export function surface(root, view, prepare) {
   return {
     canvas,
     redraw,
-    picture: (kind, around) => pictureOf(view, width, height, kind, around),
+    picture: (kind, around) => pictureOf([part()], kind, around),
+    part,
     destroy() {
       observer.disconnect();
       WAITING.delete(own);
@@ -177,17 +183,18 @@ function listen(canvas, view) {
 }
 
 /**
- * Return a view as an image file.
+ * Return views side by side as an image file, each below its title.
  *
- * @param {View} view
- * @param {number} width
- * @param {number} height
+ * @param {Part[]} parts
  * @param {"png" | "svg"} kind
  * @param {Around} around
  * @returns {Promise<Blob>}
  */
-async function pictureOf(view, width, height, kind, { background, colour, font, titles, titled = true }) {
+export async function pictureOf(parts, kind, { background, colour, font, titles, titled = true }) {
   const lines = titled ? titles : [];
+  const head = parts.some(({ title }) => title) ? TITLE : 0;
+  const width = parts.reduce((sum, part) => sum + part.width + APART, -APART);
+  const height = head + Math.max(...parts.map((part) => part.height));
   const above = lines.length * TITLE + (lines.length ? MARGIN / 2 : 0);
   const [across, down] = [width + 2 * MARGIN, height + above + 2 * MARGIN];
   /** @type {(pen: Pen, scale: number) => void} */
@@ -199,7 +206,17 @@ async function pictureOf(view, width, height, kind, { background, colour, font, 
       pen.fillText(fitted(pen, title, width), MARGIN, MARGIN + (i + 0.5) * TITLE);
     });
     pen.translate(MARGIN, MARGIN + above);
-    view.draw(pen, width, height, scale);
+    for (const { view, width: wide, height: high, title = "" } of parts) {
+      pen.font = `600 13px ${font}`;
+      pen.fillStyle = colour;
+      pen.textAlign = "left";
+      if (title) pen.fillText(fitted(pen, title, wide), 0, TITLE / 2);
+      pen.save();
+      pen.translate(0, head);
+      view.draw(pen, wide, high, scale);
+      pen.restore();
+      pen.translate(wide + APART, 0);
+    }
   };
   if (kind === "svg") {
     const pen = new SvgContext(across, down, background, titles.join(". "));

@@ -49,6 +49,18 @@ export function stride(step, needed) {
 }
 
 /**
+ * Return a weight, or a difference of two, in percent with at most one decimal; what is not 0 is not written as 0. `percent`
+ * in theme.py is the same.
+ *
+ * @param {number} share
+ */
+export function percent(share) {
+  const points = Math.abs(100 * share);
+  const sign = share < 0 ? "−" : "";
+  return points && points < 0.05 ? `${sign}<0.1%` : `${sign}${Number(points.toFixed(1))}%`;
+}
+
+/**
  * Return a sentence with its {names} replaced.
  *
  * @param {string} sentence
@@ -56,12 +68,4 @@ export function stride(step, needed) {
  */
 export function fill(sentence, values) {
   return sentence.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
-}
-
-const LEAST_SHARE = 0.0005; // smallest share that is not rounded to 0.0%
-
-/** Return a share as a percentage. @param {number} share */
-export function percent(share) {
-  if (share > 0 && share < LEAST_SHARE) return "<0.1%";
-  return `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)}%`;
 }

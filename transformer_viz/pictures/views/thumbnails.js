@@ -1,6 +1,6 @@
 // Heads as small images.
 
-import { entry, weightLimit } from "./colour.js";
+import { channelsOf, entry, packed, weightLimit } from "./colour.js";
 import { element } from "./element.js";
 import { HALF } from "./payload.js";
 import { contextOf } from "./pen.js";
@@ -17,21 +17,21 @@ const FINEST = 64; // pixels a side: of more tokens, each pixel is the largest w
 /**
  * Return a function that returns the thumbnails of all heads, drawn once.
  *
- * @returns {(attention: Attention, ramps: Look["ramps"]) => ImageData[]}
+ * @returns {(attention: Attention, look: Pick<Look, "ramps" | "gap">) => ImageData[]}
  */
 export function thumbnailsOf() {
   /** @type {unknown[]} */
   let from = [];
   /** @type {ImageData[]} */
   let drawn = [];
-  return (attention, ramps) => {
+  return (attention, { ramps, gap }) => {
     if (from[0] === attention && from[1] === ramps) return drawn;
     const { layers, heads } = attention;
     const places = Array.from({ length: layers * heads }, (_, i) => ({
       layer: Math.floor(i / heads),
       head: i % heads,
     }));
-    const draw = drawerOf(attention, ramps);
+    const draw = drawerOf(attention, ramps, packed(channelsOf(gap)));
     drawn = places.map(({ layer, head }) => draw(layer, head));
     from = [attention, ramps];
     return drawn;
@@ -40,14 +40,14 @@ export function thumbnailsOf() {
 
 /** @typedef {(layer: number, head: number) => ImageData} Draw */
 
-/** @param {Attention} attention @param {Look["ramps"]} ramps */
-function drawerOf(attention, { sequential, diverging }) {
-  if (attention.isCompared) return changesOf(attention, diverging);
-  if (!attention.areNumbers) return shownWith(attention, sequential);
+/** @param {Attention} attention @param {Look["ramps"]} ramps @param {number} gap Colour of what is masked. */
+function drawerOf(attention, { sequential, diverging }, gap) {
+  if (attention.isCompared) return changesOf(attention, diverging, gap);
+  if (!attention.areNumbers) return shownWith(attention, sequential, gap);
   const table = attention.signed ? diverging : sequential;
   const largest = (/** @type {number} */ layer, /** @type {number} */ head) =>
     attention.field(layer, head, "weights").largest;
-  return strongestWith(attention, "weights", table, attention.signed === true, largest);
+  return strongestWith(attention, "weights", table, gap, attention.signed === true, largest);
 }
 
 /**
@@ -55,16 +55,24 @@ function drawerOf(attention, { sequential, diverging }) {
  *
  * @param {Attention} attention
  * @param {Uint32Array} table
+ * @param {number} gap
  * @returns {Draw}
  */
-function shownWith(attention, table) {
+function shownWith(attention, table, gap) {
   const { rows, columns } = sizeOf(attention);
+  /** @type {Map<Uint8Array, Uint16Array>} */
+  const masks = new Map();
   return (layer, head) => {
     const pooled = pooledOf(attention, attention.bits(layer, head), rows, columns);
     let largest = 0;
     for (const weight of pooled) largest = Math.max(largest, weight);
     const limit = weightLimit(HALF[largest], attention.seen(layer, head));
-    return imageOf(columns, rows, (pixel) => table[entry(HALF[pooled[pixel]], limit, false)]);
+    const mask = attention.mask(layer, head);
+    const allowed = masks.get(mask) ?? pooledOf(attention, new Uint16Array(mask), rows, columns);
+    masks.set(mask, allowed);
+    return imageOf(columns, rows, (pixel) =>
+      allowed[pixel] ? table[entry(HALF[pooled[pixel]], limit, false)] : gap,
+    );
   };
 }
 
@@ -73,16 +81,17 @@ function shownWith(attention, table) {
  *
  * @param {Attention} attention
  * @param {Uint32Array} table
+ * @param {number} gap
  * @returns {Draw}
  */
-function changesOf(attention, table) {
+function changesOf(attention, table, gap) {
   const { layers, heads } = attention;
   let limit = LEAST_LIMIT;
   for (let layer = 0; layer < layers; layer++) {
     for (let head = 0; head < heads; head++)
       limit = Math.max(limit, attention.field(layer, head, "change").largest);
   }
-  return strongestWith(attention, "change", table, true, () => limit);
+  return strongestWith(attention, "change", table, gap, true, () => limit);
 }
 
 /**
@@ -91,26 +100,30 @@ function changesOf(attention, table) {
  * @param {Attention} attention
  * @param {"weights" | "change"} value
  * @param {Uint32Array} table
+ * @param {number} gap
  * @param {boolean} signed
  * @param {(layer: number, head: number) => number} limitOf
  * @returns {Draw}
  */
-function strongestWith(attention, value, table, signed, limitOf) {
+function strongestWith(attention, value, table, gap, signed, limitOf) {
   const { rows, columns } = sizeOf(attention);
   const { queries, keys } = attention;
   const column = Uint16Array.from({ length: keys }, (_, key) => Math.floor((key * columns) / keys));
   return (layer, head) => {
-    const strongest = new Float32Array(rows * columns);
+    const strongest = new Float32Array(rows * columns).fill(NaN);
     const { data } = attention.field(layer, head, value);
     for (let query = 0, cell = 0; query < queries; query++) {
       const row = Math.floor((query * rows) / queries) * columns;
       for (let key = 0; key < keys; key++, cell++) {
         const pixel = row + column[key];
-        if (Math.abs(data[cell]) > Math.abs(strongest[pixel])) strongest[pixel] = data[cell];
+        const isLess = Math.abs(data[cell]) <= Math.abs(strongest[pixel]);
+        if (!isLess && !Number.isNaN(data[cell])) strongest[pixel] = data[cell];
       }
     }
     const limit = limitOf(layer, head);
-    return imageOf(columns, rows, (pixel) => table[entry(strongest[pixel], limit, signed)]);
+    return imageOf(columns, rows, (pixel) =>
+      Number.isNaN(strongest[pixel]) ? gap : table[entry(strongest[pixel], limit, signed)],
+    );
   };
 }
 
@@ -139,7 +152,7 @@ export function canvasOf(thumbnail) {
 }
 
 /**
- * Return the largest weight of the tokens of each pixel, as bits.
+ * Return the largest number of the tokens of each pixel: of weights as bits, or of a mask.
  *
  * @param {Attention} attention
  * @param {Uint16Array} bits

@@ -35,6 +35,7 @@ import { fill } from "./text.js";
  * @property {{name: string, revealed: boolean} | null} lesson
  * @property {(Record<"text" | "target" | "changes" | "before", string> & {number: number, ablates: boolean}) | null} opened
  *   The run that a page or a lesson has opened last.
+ * @property {string | null} firstLesson What leads to the first lesson; null: one is open, or there is none.
  * @property {boolean} projected
  * @property {Record<string, string>} words
  */
@@ -68,6 +69,7 @@ const MOST_CHANGES = 3000; // characters of changes, and of another run
 const MOST_RUNS = 12; // runs that are remembered
 const MOST_NAMED = 48; // characters of a text that names its run
 const PAUSE = 40; // milliseconds before a run follows what is typed
+const LESSON_SEEN = "transformer-viz-lesson"; // kept in the browser: whether a lesson was ever opened
 const LATER = 300; // milliseconds after which the server is told what is shown
 
 /** Pages of experiments, with the parts of the address that say what is chosen there. @type {Record<string, string[]>} */
@@ -204,6 +206,7 @@ class Workbench {
   /** Open the run that a page or a lesson asks for. @param {NonNullable<Told["opened"]>} opened */
   openRun({ number, ablates, ...parts }) {
     LAST.opened = number;
+    if (this.told?.lesson) localStorage.setItem(LESSON_SEEN, "1");
     this.typed = null;
     this.state = { ...this.fresh(parts), ablates };
     this.ask({ isNew: this.header !== null });
@@ -908,7 +911,14 @@ class Workbench {
   }
 
   menus() {
-    return [this.earlier(), this.looks()];
+    return [this.firstLesson(), this.earlier(), this.looks()];
+  }
+
+  /** The way to the first lesson, until one was opened once. */
+  firstLesson() {
+    const { firstLesson } = this.told ?? {};
+    if (!firstLesson || !this.showsHeads || localStorage.getItem(LESSON_SEEN)) return nothing;
+    return html`<button class="first" @click=${() => this.send?.setTriggerValue("lesson", true)}>${firstLesson}</button>`;
   }
 
   /** The runs that were shown so far, if there are several: each can be A or B. */

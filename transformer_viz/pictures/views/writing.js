@@ -3,12 +3,14 @@
 import { Candidates } from "./candidates.js";
 import { element } from "./element.js";
 import { floats, LookedAt } from "./looked.js";
+import { ROUTES } from "./routes.js";
 import { distribution, drawn } from "./sampling.js";
 import { Sampling } from "./sliders.js";
 import { fill, percent } from "./text.js";
 
 /** @import {Candidate, Labels} from "./candidates.js" */
 /** @import {Looked} from "./looked.js" */
+/** @import {WrittenToken} from "./routes.js" */
 /** @import {Component} from "./streamlit.js" */
 
 /** @typedef {{word: string, share: number, rank: string}} Chip A written token, its probability and 1-based rank. */
@@ -30,11 +32,12 @@ import { fill, percent } from "./text.js";
  * @property {string} settings
  * @property {boolean} undo Whether there is something to undo.
  * @property {boolean} projected
+ * @property {string} token Of the session, for the data routes.
+ * @property {string} model
+ * @property {string} source The text as typed.
  * @property {Labels} labels
  * @property {Labels} helps Of the buttons and sliders, by their names.
  */
-
-const PLAYED = 20; // most tokens that one press writes
 
 /** @type {WeakMap<Element, Writing>} */
 const MOUNTED = new WeakMap();
@@ -63,7 +66,8 @@ class Writing {
     this.root = root;
     this.data = data;
     this.tell = tell;
-    this.left = 0; // tokens still to be written by the last press on "Write on"
+    /** @type {AbortController | null} */
+    this.playing = null; // while a text is written on
     this.ranked = new Float32Array();
     this.ids = new Int32Array();
     this.text = element("div", { className: "text", role: "group" });
@@ -86,11 +90,10 @@ class Writing {
    * @param {Writing["tell"]} tell
    */
   update(data, tell) {
-    const isNew = data.of !== this.data.of || data.step !== this.data.step;
     Object.assign(this, { data, tell });
+    ROUTES.token = data.token;
     this.ranked = floats(data.ranked);
     this.ids = new Int32Array(floats(data.ids).buffer);
-    if (data.note) this.left = 0;
     this.root.classList.toggle("projected", data.projected);
     this.sampling.update(data.settings, data.labels, data.helps);
     this.showText();
@@ -101,7 +104,6 @@ class Writing {
     this.candidates.update(data.candidates, this.ranked, data.chosen, data.labels);
     this.looked.update(data.attention, data.labels);
     this.draw(false);
-    if (isNew && this.left > 0) setTimeout(() => this.play());
   }
 
   /** Show the prompt and the written tokens, those after the step faded. */
@@ -162,7 +164,7 @@ class Writing {
       made.dataset.key = key;
       return made;
     };
-    const go = this.left ? button("stop", () => this.stop()) : button("go", () => this.begin(), isOver);
+    const go = this.playing ? button("stop", () => this.stop()) : button("go", () => this.begin(), isOver);
     go.dataset.key = "go";
     this.bar.replaceChildren(
       button("likeliest", () => this.write(0), isOver),
@@ -192,22 +194,44 @@ class Writing {
     return drawn(this.shares ?? distribution(this.ranked, this.sampling.settings), Math.random());
   }
 
-  begin() {
-    this.left = PLAYED;
-    this.play();
+  /** Write on: each token is shown as it arrives, and all are kept at the end. */
+  async begin() {
+    const { data } = this;
+    const playing = new AbortController();
+    this.playing = playing;
     this.showButtons();
+    /** @type {number[]} */
+    const ids = [];
+    const asked = { model: data.model, text: data.source, written: data.of, settings: this.sampling.keep() };
+    const take = (/** @type {WrittenToken} */ line) => {
+      ids.push(line.token);
+      this.showToken(line);
+      if (!this.root.isConnected) playing.abort();
+    };
+    try {
+      await ROUTES.write(asked, take, playing.signal);
+    } catch {
+      // Stopped by a press, or the server has gone: what was written until then is kept.
+    }
+    if (this.playing !== playing) return;
+    this.playing = null;
+    if (ids.length) this.tell.act({ do: "take", ids, of: data.of });
+    else this.showButtons();
   }
 
   stop() {
-    this.left = 0;
-    this.showButtons();
+    this.playing?.abort();
   }
 
-  /** Write one of the tokens that a press on "Write on" asked for. */
-  play() {
-    if (!this.left || !this.root.isConnected) return;
-    this.left -= 1;
-    this.tell.act({ do: "write", token: this.ids[this.choice()], at: this.data.step, of: this.data.of });
+  /** Show a token behind the others, with those that were likeliest in its place. @param {WrittenToken} line */
+  showToken({ chip, likeliest }) {
+    const { step, chips } = this.data;
+    this.data = { ...this.data, chips: [...chips.slice(0, step), chip], step: step + 1 };
+    this.showText();
+    this.ranked = Float32Array.from(likeliest, ([, log]) => log);
+    const candidates = likeliest.map(([word], rank) => ({ rank, word }));
+    this.candidates.update(candidates, this.ranked, Number(chip.rank) - 1, this.data.labels);
+    this.draw(false);
   }
 
   /** @param {number} rank */
@@ -217,7 +241,7 @@ class Writing {
 
   /** @param {object} acted */
   act(acted) {
-    this.left = 0;
+    this.playing = null;
     this.tell.act({ ...acted, of: this.data.of });
   }
 }

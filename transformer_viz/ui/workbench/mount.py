@@ -11,7 +11,7 @@ from transformer_viz.ui.shell.changing import BEFORE, CHANGES
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import t, words
 from transformer_viz.ui.shell.lesson_strip import show_room
-from transformer_viz.ui.shell.lessons import REVEALED, open_lesson
+from transformer_viz.ui.shell.lessons import REVEALED, begin, lessons, open_lesson
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
 from transformer_viz.ui.shell.projector import is_projected, keep_projector
 from transformer_viz.ui.shell.session import visitor
@@ -75,6 +75,7 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
         "isLive": config_of(model).architecture != "encoder-decoder",
         "lesson": lesson and {"name": lesson.name, "revealed": st.session_state.get(REVEALED) == lesson.name},
         "opened": _opened(seat),
+        "firstLesson": None if lesson else _first_lesson(),
         "projected": is_projected(),
         "words": {key: _template(key) for key in WORDS},
     }
@@ -84,6 +85,7 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
         default={"projected": is_projected()},
         on_projected_change=_project,
         on_model_change=_choose_model,
+        on_lesson_change=_begin_first,
     )
 
 
@@ -104,6 +106,17 @@ def _opened(seat):
             number = (state.get(OPENED) or {"number": 0})["number"] + 1
             state[OPENED] = {"number": number, "ablates": ablates, **run._asdict()}
     return state.get(OPENED)
+
+
+def _first_lesson():
+    """Return what leads to the first lesson; None: there is none."""
+    first = next(iter(lessons().lessons), None)
+    return first and t("bench.first_lesson", minutes=first.minutes)
+
+
+def _begin_first():
+    """Open the first lesson."""
+    begin(lessons().lessons[0])
 
 
 def _project():

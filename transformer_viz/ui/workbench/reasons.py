@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz.language import Words
+from transformer_viz.language import Words, joined
 from transformer_viz.pictures.compared import measured_heads, placed_effects
 from transformer_viz.pictures.effects import signed
 from transformer_viz.pictures.labels import label_of
@@ -23,6 +23,9 @@ from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.likeliest import is_whole
 from transformer_viz.values.special import PAD
 from transformer_viz.values.trace import Trace
+
+HEAD = 2
+"""Numbers that name a head: layer and head."""
 
 FEWEST = 2
 """Fewest labels of which one can be chosen."""
@@ -230,7 +233,19 @@ def measured_said(words: Words, asked: Asked, comparison: Comparison, found: Eff
         return ""
     after = found.answer.certainty(found.answer.logits(config, b.logits), config.temperature)
     measured = found.certainty.log_odds - after.log_odds
-    return measured_text(words, gone, plain(answer_named(words, a, found)), measured, found.of(*gone))
+    said = measured_text(words, gone, plain(answer_named(words, a, found)), measured, found.of(*gone))
+    if abs(measured) >= LEAST or len(gone.place) > HEAD:
+        return said
+    return joined(said, words("why.unneeded", head=_strongest(words, found)))
+
+
+def _strongest(words, found: Effects) -> str:
+    """Return the name of the head that speaks most for an answer, by its estimate."""
+    kinds = found.heads
+    kind = max(kinds, key=lambda each: float(kinds[each].max()))
+    layer, head = divmod(int(kinds[kind].argmax()), kinds[kind].shape[1])
+    name = words("heads.title", layer=layer + 1, head=head + 1)
+    return name if len(kinds) == 1 else words("change.of_kind", kind=words(f"kind.{kind}"), head=name)
 
 
 def question_about_same(asked: Asked, about: About, a: Trace, b: Trace, first: Effects) -> EffectsRequest:

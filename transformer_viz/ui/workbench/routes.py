@@ -20,6 +20,7 @@ from starlette.routing import Route
 from transformer_viz.ui.workbench.asked import UnknownError
 from transformer_viz.ui.workbench.question import GoneError, Question, export, vectors
 from transformer_viz.ui.workbench.seat import Run, Seat, seat_of
+from transformer_viz.ui.workbench.stream import FAULTS, WriteOn
 
 ROUTE = "data"
 """Path of all data routes, beside Streamlit's own files."""
@@ -107,6 +108,39 @@ async def ask(seat: Seat, request: Request) -> Response:
     except UnknownError as error:
         raise RefusedError(400, str(error)) from None
     return StreamingResponse(answered(seat, question), 200, NEVER_KEPT, "application/octet-stream")
+
+
+async def write(seat: Seat, request: Request) -> Response:
+    """Write a text on: a line of JSON for each token, as soon as it is drawn."""
+    given = await question_in(request)
+    try:
+        asked = WriteOn.read(seat, given)
+    except UnknownError as error:
+        raise RefusedError(400, str(error)) from None
+    return StreamingResponse(written(seat, asked), 200, NEVER_KEPT, "application/x-ndjson")
+
+
+async def written(seat: Seat, asked: WriteOn) -> AsyncIterator[bytes]:
+    """Yield the lines of a text that is written on; whoever goes ends it."""
+    loop, told, gone = asyncio.get_running_loop(), asyncio.Queue[Any](), threading.Event()
+
+    def tell(_line: object) -> None:
+        if gone.is_set():
+            raise GoneError
+
+    def work() -> None:
+        with seat.working() as fits, contextlib.suppress(GoneError, *FAULTS):
+            for line in asked.lines(tell) if fits else ():
+                tell(line)
+                loop.call_soon_threadsafe(told.put_nowait, line)
+        loop.call_soon_threadsafe(told.put_nowait, None)
+
+    loop.run_in_executor(_WORKERS, work)
+    try:
+        while (line := await told.get()) is not None:
+            yield _line(line)
+    finally:
+        gone.set()
 
 
 async def answered(seat: Seat, question: Question) -> AsyncIterator[bytes]:
@@ -205,4 +239,5 @@ ROUTES = [
     _route("vectors/{key}/{kind}/{layer:int}", get_vectors, "GET"),
     _route("save/{key}/{kind}", save, "POST"),
     _route("shown", note_shown, "POST"),
+    _route("write", write, "POST"),
 ]

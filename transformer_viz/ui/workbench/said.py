@@ -81,7 +81,9 @@ def answer_of(words: Words, model: store.ModelSummary, trace: Trace, *, own: boo
     if config.architecture == "encoder":
         return _classes(words, model, trace)
     if own and trace.encoder:
-        return [{"said": words("writing.sentence", text=plain(written_text(trace)))}]
+        tip = words("writing.share")
+        written = {"said": words("writing.sentence", text=plain(written_text(trace)))}
+        return [written, {"said": f"{share_of_written(trace):.1%}", "small": True, "tip": tip}]
     if trace.encoder or trace.num_dropped:
         probs = trace.answer_probs
         best = int(probs.argmax())
@@ -90,6 +92,12 @@ def answer_of(words: Words, model: store.ModelSummary, trace: Trace, *, own: boo
     help_text = words("writing.append")
     offered = _offered(trace, trace.answer_probs, lambda token: {"do": "append", "token": token}, help_text)
     return [{"said": words("writing.offer")}, *offered]
+
+
+def share_of_written(trace: Trace) -> float:
+    """Return the probability with which an encoder-decoder writes its text: the product over its tokens."""
+    rows = np.flatnonzero(trace.read)
+    return float(np.exp(np.log(trace.probs.max(axis=-1)[rows]).sum()))
 
 
 def _classes(words, model, trace):
@@ -191,6 +199,14 @@ def change_of(words: Words, comparison: Comparison, *, own: bool) -> tuple[list[
         other = f"**{plain(label_of(b, number))}**"
         after.append({"said": words("compare.now", label=other, share=f"{share:.1%}")})
     return [{"said": f"{label} {found.before:.1%}"}], after
+
+
+def answers_of(trace: Trace, former: Trace | None) -> dict[str, str] | None:
+    """Return the answer of a run, and of the one that it is compared with, as a saved picture says them."""
+    sides = {"b": trace} if former is None else {"b": trace, "a": former}
+    if not all(each.labels for each in sides.values()):
+        return None
+    return {name: _own_answer(each)[0]["said"].replace("**", "") for name, each in sides.items()}
 
 
 def _own_answer(trace):

@@ -36,6 +36,7 @@ from transformer_viz.ui.workbench.reasons import asks_why, why_not
 from transformer_viz.ui.workbench.said import (
     Item,
     answer_of,
+    answers_of,
     change_of,
     gaps_of,
     notes_of,
@@ -79,7 +80,15 @@ def _view(made, models, lesson):
     acts = None if made.menu else acts_of(words, config, asked.request, asked.before, found.trace)
     explains = asks_why(config, found.former or found.trace) and not why_not(words, found.trace)
     said = said_of(words, made, comparison, models)
-    around = Around(acts, lesson, pipeline_of(config, words), True, explains, said)
+    around = Around(
+        acts=acts,
+        lesson=lesson,
+        pipeline=pipeline_of(config, words),
+        vectors_later=True,
+        asks_why=explains,
+        answer=answers_of(found.trace, found.former),
+        said=said,
+    )
     if comparison is not None and comparison.has_same_heads:
         with_scores = "titles" in made.said
         return compared_payload(comparison, words, None, around, made.captions, with_scores=with_scores)

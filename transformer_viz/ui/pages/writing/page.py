@@ -5,7 +5,6 @@ from collections.abc import Callable
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui.pages.writing.room import request_of, room_behind
 from transformer_viz.ui.pages.writing.steps import kept_steps
 from transformer_viz.ui.pages.writing.views import OPENED, VIEWS, Shown
 from transformer_viz.ui.shell.answers import answer
@@ -17,6 +16,7 @@ from transformer_viz.ui.shell.sentence import ask_texts
 from transformer_viz.ui.shell.shelf import home, offer_models, select_model, usable_models
 from transformer_viz.ui.shell.title_row import show_title_row
 from transformer_viz.ui.workbench.said import notes_of
+from transformer_viz.ui.workbench.written import request_of, room_behind
 from transformer_viz.values.trace import Trace
 
 
@@ -37,7 +37,7 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         return
     show_pipeline(model, "decoder", "output")
     asked = ask_texts(model, with_target=False)
-    room = room_behind(config, model.reference, asked.text)
+    room = room_behind(config, model.reference, asked.text, answer)
     if room is None:
         return
     steps = kept_steps((model.name, asked.text), config, room.most)

@@ -1,19 +1,15 @@
 """The settings of the sampling, kept in the URL: temperature, top-k and top-p."""
 
-import re
-
 import streamlit as st
 
 from transformer_viz.ui.shell.address import keep, to_address
+from transformer_viz.ui.workbench.written import SETTINGS
 
 KEY = "sampling"
 """Name in the URL and in the session."""
 
 USUAL = "1-0-1"
 """Temperature 1, all tokens, all probabilities: the model's own distribution."""
-
-SETTINGS = re.compile(r"(?:[01](?:\.\d\d?)?|2)-(?:[1-4]?\d|50)-(?:1|0\.(?:0[5-9]|[1-9]\d?))")
-"""Temperature from 0 to 2, k from 1 to 50 (0: all tokens), p from 0.05 to 1, as sampling.js writes them."""
 
 
 def kept_settings() -> str:

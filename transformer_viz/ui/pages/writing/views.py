@@ -8,9 +8,8 @@ from transformer_viz import store
 from transformer_viz.language import joined
 from transformer_viz.pictures.beams import beams_of
 from transformer_viz.pictures.writing import Written, prompt_text, step_of
-from transformer_viz.ui.pages.writing.room import Room, request_of
 from transformer_viz.ui.pages.writing.settings import keep_settings, kept_settings
-from transformer_viz.ui.pages.writing.steps import Steps, act, can_undo
+from transformer_viz.ui.pages.writing.steps import act, can_undo
 from transformer_viz.ui.shell.address import choose_number
 from transformer_viz.ui.shell.answers import answer, beam_tree
 from transformer_viz.ui.shell.card_facts import config_of
@@ -18,6 +17,8 @@ from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.heads import head_roles_of
 from transformer_viz.ui.shell.language import sendable, t, words
 from transformer_viz.ui.shell.projector import is_projected
+from transformer_viz.ui.workbench.mount import own_seat
+from transformer_viz.ui.workbench.written import Room, Steps, request_of
 from transformer_viz.values.beams import BeamRequest
 from transformer_viz.values.config import never_written
 from transformer_viz.values.likeliest import is_whole
@@ -70,7 +71,8 @@ def show_step(shown: Shown) -> None:
     roles = head_roles_of(model.reference)
     opening = {} if roles is None else {kind: roles.opening(kind) for kind in roles.kinds}
     written = Written(trace, here, room.begin, steps.ids, steps.step, note, never_written(config))
-    own = {"settings": kept_settings(), "undo": can_undo()}
+    own = {"settings": kept_settings(), "undo": can_undo(), "token": own_seat().token}
+    own |= {"model": model.name, "source": text}
     component("writing", "writing")(
         data=step_of(words(), written, opening=opening) | own | _around(shown),
         key=STEP,
