@@ -9,7 +9,7 @@ from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.changing import BEFORE, CHANGES
 from transformer_viz.ui.shell.components import component
-from transformer_viz.ui.shell.language import t, words
+from transformer_viz.ui.shell.language import words
 from transformer_viz.ui.shell.lesson_strip import show_room
 from transformer_viz.ui.shell.lessons import REVEALED, begin, lessons, open_lesson
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
@@ -90,9 +90,9 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
 
 
 def _template(key):
-    """Return a sentence of the visitor's language with its {names} unreplaced."""
-    found = words().sentences[key]
-    return found if isinstance(found, str) else t(key)
+    """Return a sentence of the visitor's language with its {names} unreplaced; Chinese has no singular."""
+    sentences = words().sentences
+    return sentences.get(key) or sentences[f"{key.removesuffix('.one')}.other"]
 
 
 def _opened(seat):
