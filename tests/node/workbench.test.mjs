@@ -16,7 +16,7 @@ const WORDS = new Proxy(
 );
 const TOLD = {
   ...{ token: "t", model: "small", language: "en", examples: ["A film.", "A plot."], hasTarget: false },
-  ...{ isLive: true, lesson: null, opened: null, projected: false, words: WORDS },
+  ...{ page: "attention", isLive: true, lesson: null, opened: null, projected: false, words: WORDS },
 };
 const SAID = {
   ...{

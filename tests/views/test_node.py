@@ -28,7 +28,7 @@ from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import payload_of_attentions
 from transformer_viz.pictures.compared import compared_payload, placed_effects
 from transformer_viz.pictures.lens import vectors_bytes
-from transformer_viz.pictures.theme import DIVERGING, SEQUENTIAL, percent
+from transformer_viz.pictures.theme import DIVERGING, SEQUENTIAL, percent, weight_limit
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.values.attention_arrays import read_kinds
@@ -175,7 +175,7 @@ def expected(made):
         "scores": attention.scores.tolist(),
         "weights": attention.weights.tolist(),
         "limits": [
-            [largest, keys, views.weight_limit(largest, np.ones((2, keys), bool))]
+            [largest, keys, weight_limit(largest, np.ones((2, keys), bool))]
             for largest in (0, 0.07, 0.3, 1)
             for keys in (0, 1, 2, 3, 4, 14, 512)
         ],

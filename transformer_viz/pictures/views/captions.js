@@ -157,6 +157,7 @@ function valueText(selection, words, query, key, within) {
   const shown = selection.value(within);
   const number = attention.field(state.layer, state.head, shown).data[query * attention.keys + key];
   if (Number.isNaN(number)) return words.masked;
+  if (shown === "mask") return words.values.mask;
   const sum = ["weights", "added", "multiplied"].includes(shown)
     ? `, ${words.row_sum} ${sumsOf(attention, state.layer, state.head, shown)[query].toFixed(2)}`
     : "";

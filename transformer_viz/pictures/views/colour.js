@@ -44,7 +44,7 @@ export function css(packed) {
 
 /**
  * Return where the scale of attention weights ends: at the largest one, but not below three times the weight of uniform
- * attention, so that a uniform head is pale; at most at 1. `weight_limit` in panel.py is the same.
+ * attention, so that a uniform head is pale; at most at 1. `weight_limit` in theme.py is the same.
  *
  * @param {number} largest
  * @param {number} keys Most keys that a query sees.

@@ -2,6 +2,7 @@
 
 import { signedText, sumsOf } from "./captions.js";
 import { weightLimit } from "./colour.js";
+import { isOfMask, MASKS } from "./selection.js";
 import { PIXELS, percent } from "./text.js";
 
 const LARGEST = 18; // pixels of the labels
@@ -10,6 +11,9 @@ const LETTERS = 0.28; // of the height of a row
 const LEAST_CHANGE = 1e-4; // the scale of a difference is not stretched to rounding errors
 const MEDIUM = 1.6; // the end of the scale of a mask, whose cells are 1
 const MARGINS = 2; // rows that the labels of the columns and the scale take
+
+/** The two ways to mask. @type {readonly Value[]} */
+const WAYS = MASKS.ways;
 
 /** @import {Attention, Value, Words} from "./payload.js" */
 /** @import {Scene} from "./scene.js" */
@@ -28,19 +32,12 @@ const MARGINS = 2; // rows that the labels of the columns and the scale take
  */
 export function sceneOf(selection, words, { ramps, gap, heads }, tall, value = selection.value()) {
   const { attention, state } = selection;
-  const { data, largest, signed } = attention.field(state.layer, state.head, value);
-  const isWay = value === "added" || value === "multiplied";
+  const { data, signed } = attention.field(state.layer, state.head, value);
+  const isWay = WAYS.includes(value);
   const isWeight = (value === "weights" || value === "before" || isWay) && !attention.areNumbers;
   const isShare = isWeight || value === "change";
   const isEffect = value.startsWith("effects");
-  const limit =
-    isWeight || isEffect
-      ? limitOf(attention, state, value)
-      : value === "change"
-        ? Math.max(largest, LEAST_CHANGE)
-        : value === "mask"
-          ? MEDIUM
-          : largest;
+  const limit = limitOf(attention, state, value, isWeight);
   const end = `${isWeight ? percent(limit) : limit.toPrecision(3)} ${words.values[value === "before" ? "weights" : value]}`;
   const ends = isEffect ? effectsOf(limit, words) : [signed ? (-limit).toPrecision(3) : "0", end];
   const ticks = value === "change" ? pointsOf(limit, words) : value === "mask" ? [] : ends;
@@ -133,23 +130,25 @@ function hatchedOf({ covered, isCovered, places, exists }, { layer, head }, valu
 }
 
 /**
- * Return where the scale of a head's weights or effects ends; that of two runs that are compared is the same, for
- * effects also that of their difference.
+ * Return where the scale of a head ends. Weights of two runs that are compared have the same, those by two ways to mask, and
+ * scores before and after the mask; effects of two runs have that of their difference, too.
  *
  * @param {Attention} attention
- * @param {{layer: number, head: number, scale: "head" | "one"}} state
+ * @param {{layer: number, head: number, scale: "head" | "one", view: string}} state
  * @param {Value} value
+ * @param {boolean} isWeight
  */
-function limitOf(attention, { layer, head, scale }, value) {
-  /** @type {(...values: Value[]) => number} */
-  const largest = (...values) =>
+function limitOf(attention, { layer, head, scale, view }, value, isWeight) {
+  const largest = (/** @type {readonly Value[]} */ ...values) =>
     Math.max(...values.map((each) => attention.field(layer, head, each).largest));
   if (value.startsWith("effects")) {
     return attention.isCompared ? largest("effects_before", "effects", "effects_change") : largest("effects");
   }
+  if (value === "mask") return MEDIUM;
+  if (value === "change") return Math.max(largest(value), LEAST_CHANGE);
+  if (!isWeight) return largest(value === "masked" && isOfMask(view) ? "scores" : value);
   if (scale === "one") return 1;
-  return weightLimit(
-    attention.isCompared ? largest("before", "weights") : largest("weights"),
-    attention.seen(layer, head),
-  );
+  /** @type {readonly Value[]} */
+  const alike = attention.isCompared ? ["before", "weights"] : ["weights"];
+  return weightLimit(largest(...(WAYS.includes(value) ? WAYS : alike)), attention.seen(layer, head));
 }

@@ -42,7 +42,7 @@ import { tipOf } from "./tip.js";
 /** @import {Step} from "./pipeline.js" */
 /** @import {Hovered as HoveredInGrid} from "./grid.js" */
 /** @import {Box} from "./place.js" */
-/** @import {MaskMatrix, MatrixName, Start, State, Token} from "./selection.js" */
+/** @import {MaskMatrix, MatrixName, Start, State, Token, ViewName} from "./selection.js" */
 /** @import {Scene} from "./scene.js" */
 /** @import {Surface, View} from "./surface.js" */
 /** @import {Point} from "./tip.js" */
@@ -90,6 +90,8 @@ export function mount(root, bytes, host) {
     receive: (/** @type {Effects} */ found) => lens.receive(found),
     said: () => lens.payload.said ?? null,
     shape: () => lens.selection.attention,
+    view: () => lens.selection.state.view,
+    open: (/** @type {ViewName} */ view) => lens.select({ view }),
     destroy: () => lens.destroy(),
   };
 }
@@ -163,7 +165,7 @@ class Lens {
       scene: () => this.scene("mask"),
       highlighted: () => ({ row: selection.state.query, column: selection.state.key }),
       highlight: ({ row, column }, place) => this.point({ query: row, key: column }, place, "mask"),
-      isOn: () => this.payload.said?.experiment?.painted === true,
+      isOn: () => Boolean(this.painted()),
       stroke: (cells, allowed) => {
         this.redraw();
         host.paint?.(cells, allowed);
@@ -219,6 +221,9 @@ class Lens {
       },
     });
   }
+
+  /** How the mask is painted, in a sentence; "": it cannot be. */
+  painted = () => this.payload.said?.experiment?.painted ?? "";
 
   /** What can be changed in the run; none if there is no server to ask. */
   acts = () => (this.host.act ? this.payload.acts : undefined);
@@ -346,6 +351,8 @@ class Lens {
     this.controls.offer();
     for (const name of VIEWS)
       this.views[name].surface.canvas.setAttribute("aria-label", named[name] ?? words.matrix);
+    if (this.painted()) this.views.mask.surface.canvas.setAttribute("aria-label", this.painted());
+    this.views.mask.panel.classList.toggle("painted", Boolean(this.painted()));
     this.fillTable();
     this.showSelection();
   }

@@ -199,7 +199,7 @@
  * @property {{label: string, name: string, value: string} | null} again
  * @property {string} note
  * @property {string} [of] Kind of attention that is masked.
- * @property {boolean} [painted] Whether its mask can be painted.
+ * @property {string} [painted] How its mask is painted; "": it cannot be.
  * @property {string} [bits] Of its mask in the first layer.
  * @property {Record<string, string>} [titles] Of the matrices.
  * @property {Record<"sums" | "same" | "little" | "blocked" | "not_blocked", string>} [ways] Sentences on two ways to mask.

@@ -140,6 +140,7 @@ class Workbench {
     this.kind = readKind(); // of attention, which the views have selected
     /** @type {string[]} */
     this.painted = []; // masks that were painted, to be undone
+    this.tokens = ""; // how many of them have a row and a column in these
     this.back = () => this.goBack();
     window.addEventListener("popstate", this.back);
     onKey(this.top, ".word", (event, word) => this.keyOnWord(event, Number(word.dataset.word)));
@@ -415,6 +416,9 @@ class Workbench {
     this.said = this.lens.said();
     const { experiment } = this.said ?? {};
     if (!experiment || !this.told) return;
+    const { queries, keys } = this.shapeOfMask();
+    if (!experiment.painted || this.tokens !== `${queries}/${keys}`) this.painted = [];
+    this.tokens = `${queries}/${keys}`;
     const kept = Object.entries(experiment.kept).filter(([, value]) => value);
     this.state.experiments[this.told.page] = Object.fromEntries(kept);
     this.kind = experiment.of ?? this.kind;
@@ -502,6 +506,7 @@ class Workbench {
         if (of && of !== selected.kind) queueMicrotask(() => this.ask()); // its mask is another
         if (projected !== shown) this.send?.setStateValue("projected", projected);
         shown = projected;
+        this.draw(); // not every view has a mask to paint on
       },
       wantsWhy: () => this.wantsWhy,
       files: () => this.files(),
@@ -520,8 +525,15 @@ class Workbench {
   /** Choose something in the menu of an experiment. @param {Record<string, string>} chosen */
   choose(chosen) {
     const { page } = /** @type {Told} */ (this.told);
-    this.state.experiments[page] = { ...this.state.experiments[page], ...chosen };
+    const begun = chosen.mask === "painted" ? this.begun() : {};
+    this.state.experiments[page] = { ...this.state.experiments[page], ...begun, ...chosen };
     this.ask({ isNew: true });
+  }
+
+  /** What a painted mask begins as: the one that is shown, of as many tokens. @returns {Record<string, string>} */
+  begun() {
+    const { bits = "", sliders = [] } = this.said?.experiment ?? {};
+    return { bits, ...Object.fromEntries(sliders.map(({ name, value }) => [name, String(value)])) };
   }
 
   /** Allow or mask some cells. @param {Box} box @param {boolean} allowed */
@@ -1031,7 +1043,6 @@ class Workbench {
 
   /** The menu of an experiment, and what it has found. @param {Experiment} made */
   experimentOf({ groups, sliders, switches, again, note, painted, asks, table }) {
-    const { words } = this;
     return html`<div class="experiment">
         ${asks ? html`<h3 class="question" title=${asks.tip}>${asks.said}</h3>` : nothing}
         ${groups.map(
@@ -1072,21 +1083,23 @@ class Workbench {
         ${again ? html`<button @click=${() => this.choose({ [again.name]: again.value })}>⚄ ${again.label}</button>` : nothing}
         ${painted ? this.brushes() : nothing}
         ${note ? html`<p class="small">${note}</p>` : nothing}
-        ${painted ? html`<p class="small">${words["masks.paint_hint"]}</p>` : nothing}
         ${table ? html`<table class="moves">${table.map((row, at) => html`<tr>${row.map((text) => (at ? html`<td>${text}</td>` : html`<th>${text}</th>`))}</tr>`)}</table>` : nothing}
       </div>`;
   }
 
-  /** What changes a painted mask as a whole. */
+  /** What changes a painted mask as a whole, or leads to the view in which it is painted. */
   brushes() {
-    const { words } = this;
+    const { words, lens } = this;
+    if (lens?.view() !== "masking")
+      return html`<button @click=${() => lens?.open("masking")}>✎ ${words["masks.paint_elsewhere"]}</button>`;
     const { queries, keys } = this.shapeOfMask();
     const undo = () => this.choose({ bits: this.painted.pop() ?? "" });
     const whole = (/** @type {(bit: number) => number} */ how) => () =>
       this.change((bits) => bits.forEach((bit, i) => (bits[i] = how(bit))), queries * keys);
     return html`<button ?disabled=${!this.painted.length} @click=${undo}>↶ ${words["masks.undo"]}</button>
       <button title=${words["masks.invert_help"]} @click=${whole((bit) => 1 - bit)}>${words["masks.invert"]}</button>
-      <button title=${words["masks.clear_help"]} @click=${whole(() => 1)}>${words["masks.clear"]}</button>`;
+      <button title=${words["masks.clear_help"]} @click=${whole(() => 1)}>${words["masks.clear"]}</button>
+      <p class="small">${words["masks.paint_hint"]}</p>`;
   }
 
   wait() {

@@ -142,7 +142,7 @@ def masks(asked: Asked, given: Mapping[str, str], ask: Ask) -> Experiment:
         menu.kept["bits"] = bits
     said = {
         "of": kind,
-        "painted": choice.kind == "painted",
+        "painted": words("masks.paint_alt") if choice.kind == "painted" else "",
         "bits": mask_to_bits(chosen.mask_of(0)),
         "titles": _titles(words, chosen, other),
         "ways": {name: words.under("masks")[f"ways_{name}"] for name in WAYS},
@@ -215,7 +215,9 @@ def _with_target_of(config: TransformerConfig, request: Request, trace: Trace) -
 
 
 def _bits(given: Mapping[str, str], choice: Choice, own: Side) -> str:
-    """Return the bits of the painted mask: those that are given, or of the mask that was chosen before."""
+    """Return the bits of the painted mask: those that are given if they fit, else of a causal mask; of the
+    model's own where queries and keys are other tokens.
+    """
     mask = own.mask_of(0)
     try:
         mask_from_bits(given.get("bits", ""), mask.shape)
@@ -242,15 +244,16 @@ def _titles(words, chosen, other):
     formulas = {
         "scores": f"s = {scores}{bias}",
         "mask": "M ∈ {0, 1}",
-        "masked_scores": "s + ln M",
-        "weights": "softmax(s + ln M)",
+        "masked": "s + ln M",
+        "softmax": "softmax(s + ln M)",
         "added": "softmax(s − 10⁹ (1 − M))",
         "multiplied": "softmax(s) ⊙ M",
     }
     titles = {name: f"{words(f'masks.panel_{name}')}: {formula}" for name, formula in formulas.items()}
-    sides = {"before": other, "matrix": chosen}
+    sides = {"before": ("other", other), "matrix": ("with", chosen)}
     return titles | {
-        name: words("masks.panel_with", mask=words(f"masks.name_{side.name}")) for name, side in sides.items()
+        name: words(f"masks.panel_{key}", mask=words(f"masks.name_{side.name}"))
+        for name, (key, side) in sides.items()
     }
 
 

@@ -9,7 +9,7 @@ from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.changing import BEFORE, CHANGES
 from transformer_viz.ui.shell.components import component
-from transformer_viz.ui.shell.language import t, words
+from transformer_viz.ui.shell.language import words
 from transformer_viz.ui.shell.lesson_strip import show_room
 from transformer_viz.ui.shell.lessons import REVEALED, begin, lessons, open_lesson
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
@@ -39,15 +39,8 @@ WORDS = (
     *("runs.changes.one", "runs.changes.other", "unexpected.again"),
     *("download.csv", "download.npz", "download.html", "download.effects"),
     *("bench.edit", "bench.edit_help", "bench.word", "bench.bring", "bench.take_away", "bench.other_token"),
-    *(
-        "bench.refused",
-        "bench.unreachable",
-        "masks.paint_hint",
-        "masks.undo",
-        "masks.invert",
-        "masks.invert_help",
-    ),
-    *("masks.clear", "masks.clear_help"),
+    *("bench.refused", "bench.unreachable", "masks.paint_hint", "masks.paint_elsewhere"),
+    *("masks.undo", "masks.invert", "masks.invert_help", "masks.clear", "masks.clear_help"),
 )
 """Sentences of the workbench itself; those about a run come with it."""
 

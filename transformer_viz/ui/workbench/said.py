@@ -190,13 +190,13 @@ def _token_at(config: TransformerConfig, tokenizer, trace, text, place):
     return ids[place] if is_one and ids[place] != config.unk_id else None
 
 
-def change_of(words: Words, comparison: Comparison) -> tuple[list[Item], list[Item]]:
-    """Return A's answer, and what became of it in B."""
+def change_of(words: Words, comparison: Comparison, *, own: bool) -> tuple[list[Item], list[Item]]:
+    """Return A's answer, and what became of it in B; `own` as for `answer_of`, of both."""
     a, b = comparison.a, comparison.b
     if all(each.encoder and each.decoder and each.labels for each in (a, b)):
         before, after = _underlined(written_text(a), written_text(b))
-        same = [] if written_text(a) != written_text(b) else [_small(words("compare.same"))]
-        return [{"parts": before}], [{"parts": after}, *same]
+        same = own and written_text(a) == written_text(b)
+        return [{"parts": before}], [{"parts": after}, *([_small(words("compare.same"))] if same else [])]
     found = comparison.answer()
     if found is None:
         before, after = (_own_answer(each) for each in (a, b))

@@ -151,10 +151,12 @@ def said_of(words: Words, made: Experiment, comparison: Comparison | None, reade
         "why_not": why_not(words, trace),
     }
     notes: list[Item] = []
+    own = asked.request.target is None
     if comparison is None:
-        said["answer"] = answer_of(words, model, trace, own=asked.request.target is None)
+        said["answer"] = answer_of(words, model, trace, own=own)
     else:
-        before, said["answer"] = change_of(words, comparison)
+        before, after = change_of(words, comparison, own=own)
+        said["answer"] = after or answer_of(words, model, trace, own=own)
         said["before"] = {"text": comparison.a.text, "words": words_read(comparison.a), "answer": before}
         said["looks"], said["ablations"] = [], ""
         if not comparison.has_same_heads:
