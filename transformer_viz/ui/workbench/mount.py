@@ -9,7 +9,7 @@ from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.changing import BEFORE, CHANGES
 from transformer_viz.ui.shell.components import component
-from transformer_viz.ui.shell.language import words
+from transformer_viz.ui.shell.language import t, words
 from transformer_viz.ui.shell.lesson_strip import show_room
 from transformer_viz.ui.shell.lessons import REVEALED, begin, lessons, open_lesson
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
