@@ -198,7 +198,7 @@ def read(given: Any, find: Find) -> Asked:
     return Asked(
         model,
         request,
-        language if language in LANGUAGES else "en",
+        language if isinstance(language, str) and language in LANGUAGES else "en",
         _before(given.get("before"), find),
         _looks(given.get("looks")),
         given.get("ablates") is True,
