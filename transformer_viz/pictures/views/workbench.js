@@ -311,20 +311,21 @@ class Workbench {
     const tell = (/** @type {Progress} */ progress) => {
       if (performance.now() - begun > PATIENCE) this.waits(asking, progress);
     };
+    let answer;
     try {
-      const answer = await ROUTES.ask(question, {
+      answer = await ROUTES.ask(question, {
         ...{ act, tell, signal: asking.signal },
         ...(live === undefined ? {} : { live: true }),
       });
-      if (asking.signal.aborted) return;
-      if (act) this.adopt(answer.header.state);
-      this.take(act ? this.question() : question, answer, { live });
     } catch (error) {
-      if (asking.signal.aborted) return;
-      this.fails(error);
+      if (!asking.signal.aborted) this.fails(error);
+      return;
     } finally {
       clearTimeout(timer);
     }
+    if (asking.signal.aborted) return;
+    if (act) this.adopt(answer.header.state);
+    this.take(act ? this.question() : question, answer, { live });
   }
 
   /** @param {AbortController} asking @param {Progress} progress */
@@ -1087,7 +1088,7 @@ class Workbench {
   wait() {
     const { progress, words } = this;
     if (!progress) return nothing;
-    return html`<div class="wait" role="status"><progress max="1" .value=${progress.share || nothing}></progress>
+    return html`<div class="wait" role="status"><progress max="1" value=${progress.share || nothing}></progress>
       <span>${progress.said}</span><button @click=${() => this.stop()}>${words["work.give_up"]}</button></div>`;
   }
 
