@@ -1,6 +1,6 @@
 // The workbench: one model and one text, what the model answers, why, and every view of its attention.
 
-import { isProjected, keepRun, remember, runInAddress, start, write } from "./address.js";
+import { forget, isProjected, keepRun, remember, runInAddress, start, write } from "./address.js";
 import { parts as marked, menu } from "./blocks.js";
 import { mount } from "./lens.js";
 import { html, nothing, render } from "./lit.js";
@@ -85,6 +85,11 @@ const MOUNTED = new WeakMap();
 /** What was shown last: the workbench may be removed from the page, and be shown again. */
 const LAST = { state: /** @type {State | null} */ (null), opened: 0, runs: /** @type {Run[]} */ ([]) };
 
+/** Whether the browser has gone back or forward in its history, and nothing was pressed since: its address counts. */
+let isBack = false;
+window.addEventListener("popstate", () => (isBack = true), true);
+for (const event of ["pointerdown", "keydown"]) window.addEventListener(event, () => (isBack = false), true);
+
 /** @param {Component<Told>} component */
 export default function (component) {
   const { parentElement: parent } = component;
@@ -134,6 +139,8 @@ class Workbench {
     this.living = false; // a run follows what is typed, and is not there yet
     /** @type {number | null} */
     this.chosen = null; // number of the word that is pressed
+    this.place = ""; // page and model in the address, of what Python has said last
+    this.reopens = false; // the next picture opens with the selection of the address
     this.kind = readKind(); // of attention, which the views have selected
     /** @type {string[]} */
     this.painted = []; // masks that were painted, to be undone
@@ -163,12 +170,14 @@ class Workbench {
   update({ data, setStateValue, setTriggerValue }) {
     const former = this.told;
     this.told = data;
+    this.place = placeInAddress();
     this.send = { setStateValue, setTriggerValue };
     ROUTES.token = data.token;
     const { opened } = data;
     const changed = opened && opened.number !== LAST.opened;
     if (changed) this.openRun(opened);
     else if (!former) this.begin();
+    else if (isBack && (former.model !== data.model || this.isOther(former))) this.reopen();
     else if (former.model !== data.model) this.changeModel(former);
     else if (this.isOther(former)) this.ask();
     else if (former.token !== data.token && !this.header) this.ask();
@@ -189,15 +198,23 @@ class Workbench {
   /** Open what the address says, or what was shown before another page. */
   begin() {
     const { model } = /** @type {Told} */ (this.told);
-    if (!LAST.state || LAST.state.model !== model) this.state = this.fresh(runInAddress());
+    if (isBack || LAST.state?.model !== model) this.state = this.fresh(runInAddress());
     this.ask();
   }
 
-  /** Open the run of the address that the browser has gone back to. */
+  /** Open what the address says to which the browser has gone back; on another page, or of another model, Python says when. */
   goBack() {
+    if (placeInAddress() === this.place) this.reopen();
+  }
+
+  /** Open the run and the selection of the address. */
+  reopen() {
+    forget();
     this.typed = null;
+    this.reopens = true;
+    this.kind = readKind();
     this.state = this.fresh(runInAddress());
-    this.ask({ isNew: false });
+    this.ask();
   }
 
   /** Open the run that a page or a lesson asks for. @param {NonNullable<Told["opened"]>} opened */
@@ -407,8 +424,10 @@ class Workbench {
       this.map.openWanted();
       return;
     }
-    if (this.lens) this.lens.update(bytes);
+    if (this.reopens) this.lens?.destroy();
+    if (this.lens && !this.reopens) this.lens.update(bytes);
     else this.lens = mount(this.views, bytes, this.host());
+    this.reopens = false;
     this.said = this.lens.said();
     const { experiment } = this.said ?? {};
     if (!experiment || !this.told) return;
@@ -1121,6 +1140,10 @@ function items(said, press) {
     return html`<span class=${kind} title=${item.tip || nothing}>${marked(item.said ?? "")}</span>`;
   });
 }
+
+/** Return the page and the model in the address. */
+const placeInAddress = () =>
+  `${window.location.pathname} ${new URLSearchParams(window.location.search).get("model") ?? ""}`;
 
 /** The kind of attention in the address; "": none. */
 const readKind = () => new URLSearchParams(window.location.search).get("kind") ?? "";
