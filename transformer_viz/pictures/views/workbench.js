@@ -28,6 +28,7 @@ import { fill } from "./text.js";
  * @property {string} token For the data routes.
  * @property {string} page
  * @property {string} model Its name.
+ * @property {string} stamp Another one once the model is written anew.
  * @property {string} language
  * @property {string[]} examples
  * @property {boolean} hasTarget Whether a target can be typed.
@@ -186,10 +187,11 @@ class Workbench {
   }
 
   /** @param {Told} former */
-  isOther({ page, language, lesson }) {
+  isOther({ page, stamp, language, lesson }) {
     const { told } = this;
     return (
       told?.page !== page ||
+      told?.stamp !== stamp ||
       told?.language !== language ||
       JSON.stringify(told?.lesson) !== JSON.stringify(lesson)
     );
@@ -288,8 +290,8 @@ class Workbench {
   /** @returns {Question} */
   question() {
     const { model, text, target, changes, before, filled, looks, ablates } = this.state;
-    const { language, lesson } = /** @type {Told} */ (this.told);
-    const around = { language, lesson: lesson?.name ?? "", revealed: lesson?.revealed ?? false };
+    const { stamp, language, lesson } = /** @type {Told} */ (this.told);
+    const around = { stamp, language, lesson: lesson?.name ?? "", revealed: lesson?.revealed ?? false };
     if (this.experiment) {
       const plain = { changes: {}, before: null, filled: [], looks: [], ablates: false };
       const { page } = /** @type {Told} */ (this.told);
@@ -360,6 +362,7 @@ class Workbench {
     const problem = this.words[error instanceof RefusedError ? "bench.refused" : "bench.unreachable"];
     this.header = { state, problem, bytes: 0 };
     this.draw();
+    if (error instanceof RefusedError) this.tellModel(); // it may be gone
   }
 
   /** End what is being worked on. */
@@ -382,7 +385,20 @@ class Workbench {
   /** Choose another model in the header of the page. @param {string} model */
   openModel(model) {
     if (this.told) this.told = { ...this.told, model };
-    this.send?.setTriggerValue("model", model);
+    this.tellModel();
+  }
+
+  /** The model may have been written anew: then Python says what it is now. @param {string} stamp */
+  renew(stamp) {
+    const told = /** @type {Told} */ (this.told);
+    if (stamp === told.stamp) return;
+    this.told = { ...told, stamp };
+    this.tellModel();
+  }
+
+  /** Tell Python which model is shown; it says what there is. */
+  tellModel() {
+    this.send?.setTriggerValue("model", this.state.model);
   }
 
   /**
@@ -396,6 +412,7 @@ class Workbench {
     const { header, bytes } = answer;
     this.progress = null;
     if (header.busy) return this.liveLater();
+    if (live === undefined && header.stamp !== undefined) this.renew(header.stamp);
     this.header = header;
     this.shown = question;
     this.reasons = null;
@@ -875,7 +892,7 @@ class Workbench {
     const told = /** @type {Told} */ (this.told);
     this.state = { ...this.fresh({}), model, text, target };
     this.told = { ...told, model };
-    this.send?.setTriggerValue("model", model);
+    this.tellModel();
     this.ask({ isNew: true });
   }
 

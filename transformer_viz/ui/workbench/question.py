@@ -114,6 +114,7 @@ class Question:
         try:
             content = self._bytes(partial(_tell, tell, words))
             header["key"] = self.seat.key_of(self, self.facts)
+            header["stamp"] = store.stamp(asked.model.reference)
         except GoneError:
             raise
         except (EngineError, store.ModelError, ValueError) as error:
