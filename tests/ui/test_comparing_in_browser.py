@@ -11,8 +11,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import numpy as np
 import pytest
+from bench_page import answered, type_sentence
 from chinese import is_chinese
-from lens_page import middles, opened, page_place, settle, toggle
+from lens_page import middles, opened, page_place, toggle
 from numpy.testing import assert_allclose
 from pairs import MODELS, PAIRS, chips_of, compared, distribution, explorer, query_of, traces
 from playwright.sync_api import expect
@@ -25,8 +26,7 @@ from transformer_viz.ui.shell.server import FIRST_MODELS
 def types(text):
     def act(page):
         press_compare(page)
-        page.locator(".st-key-sentence input").fill(text)
-        page.locator(".st-key-sentence input").press("Enter")
+        type_sentence(page, text)
 
     return act
 
@@ -36,7 +36,7 @@ def switches_off(*heads):
         for number, head in enumerate(heads, 1):
             switch(page, head)
             expect(chips(page)).to_have_count(number + (number > 1))
-            settle(page)
+            answered(page)
 
     return act
 
@@ -108,22 +108,21 @@ def open_both(page, home, pair, **address):
 def open_address(page, address):
     page.goto(address)
     page.locator(".lens .said").wait_for()
-    settle(page)
+    answered(page)
 
 
 def sides(query):
     """Return what the query of an address says of A and B; its JSON may be written in several ways."""
-    return {
-        name: json.loads(query[name]) if name in ("before", "changes") else query[name]
-        for name in ("model", "text", "before", "changes")
-        if name in query
-    }
+    found = {name: query[name] for name in ("model", "text", "before", "changes") if name in query}
+    for name in {"before", "changes"} & {*found}:
+        found[name] = {key: value for key, value in json.loads(found[name]).items() if value not in ("", {})}
+    return found
 
 
 def press_compare(page):
     page.locator("[data-key=compare]").click()
-    page.locator(".st-key-side-a .compared").wait_for()
-    settle(page)
+    before(page).wait_for()
+    answered(page)
 
 
 def switch(page, number, kind="encoder"):
@@ -141,11 +140,12 @@ def chips(page):
 
 
 def before(page):
-    return page.locator(".st-key-side-a .compared")
+    return page.locator(".bench .line.compared").filter(has=page.locator(".side", has_text="A"))
 
 
 def after(page):
-    return page.locator(".st-key-answer .compared")
+    line = page.locator(".bench .line.compared").filter(has=page.locator(".side", has_text="B"))
+    return line.locator(".answer")
 
 
 def texts_of(pair):
@@ -207,7 +207,7 @@ def test_both_answers_and_all_weights_are_those_of_python(new_page, home, name):
     open_single(page, home, pair)
     ACTS[name](page)
     expect_answers(page, pair)
-    settle(page)
+    answered(page)
     expect(chips(page)).to_have_text(texts_of(pair))
     if pair.other_model:
         expect(page.get_by_text("have different layers and heads")).to_be_visible()
@@ -225,7 +225,7 @@ def test_the_menu_of_changes_closes_once_one_is_chosen_since_it_covers_the_diffe
     open_single(page, home, pair)
     ACTS[name](page)
     expect(chips(page)).to_have_count(1)
-    settle(page)
+    answered(page)
     assert not change_menu(page).evaluate("menu => menu.open")
     expect(change_menu(page).locator("summary")).to_be_focused()
     difference = page.locator(".lens .panel.change canvas")
@@ -240,7 +240,7 @@ def test_a_head_switched_off_shows_a_head_that_moved(new_page, home):
     pair = PAIRS[name]
     open_single(page, home, pair, layer=2, head=6)
     ACTS[name](page)
-    settle(page)
+    answered(page)
     moved = compared(pair).moved["encoder"]
     layer, head = divmod(int(moved.argmax()), moved.shape[1])
     assert (moved[1, 5], moved[layer, head]) == (0, pytest.approx(moved.max()))
@@ -260,7 +260,7 @@ def test_what_was_changed_can_be_taken_back_and_the_comparison_ended(new_page, h
     chips(page).last.click()  # the only one, or "Undo all"
     expect(page.get_by_text("B is still the same as A.")).to_be_visible()
     expect(chips(page)).to_have_count(0)
-    settle(page)
+    answered(page)
     expect_answers(page, pair._replace(other=None, changes={}, other_model=None))
     rows = saved_table(page)
     assert {row["difference"] for row in rows} == {"0.0"}
@@ -269,7 +269,7 @@ def test_what_was_changed_can_be_taken_back_and_the_comparison_ended(new_page, h
     expect(before(page)).to_have_count(0)
     expect(page.locator(".lens .panels")).not_to_have_class(re.compile("compared"))
     expect(page.locator(".lens .panel.lines")).to_be_visible()
-    settle(page)
+    answered(page)
     assert "before=" not in page.url
     assert "changes=" not in page.url
 
@@ -281,7 +281,7 @@ def test_one_of_several_changes_is_taken_back(new_page, home):
     chips(page).nth(1).click()
     left = pair._replace(chips=pair.chips[:1], changes={"ablate": [[0, 1]]})
     expect(chips(page)).to_have_text(texts_of(left))
-    settle(page)
+    answered(page)
     expect_answers(page, left)
     expect_table(page, left)
 
@@ -310,7 +310,7 @@ def test_a_head_is_switched_off_by_a_key_and_on_again(new_page, home):
         page.keyboard.press(key)
     page.keyboard.press("o")
     expect(chips(page)).to_have_text(texts_of(pair))
-    settle(page)
+    answered(page)
     expect_answers(page, pair)
     page.keyboard.press("o")  # it still has the focus, though the views show a head that moved
     expect(chips(page)).to_have_count(0)

@@ -1,29 +1,16 @@
 """Back in the browser's history: the first step leads to the page before, as it was left."""
 
 import re
-from contextlib import contextmanager
 
 import pytest
+from bench_page import expect_text, type_sentence
 from lens_page import choose, chosen, head_button, settle
 from playwright.sync_api import expect
 
 
 @pytest.fixture
-def ends():
-    """The messages by which Streamlit says that a run has ended: those of two bytes."""
-    return []
-
-
-@pytest.fixture
-def page(new_visitor, ends):
-    page = new_visitor(viewport={"width": 1440, "height": 900})
-
-    def receive(frame):
-        if len(frame) == 2:
-            ends.append(frame)
-
-    page.on("websocket", lambda socket: socket.on("framereceived", receive))
-    return page
+def page(new_visitor):
+    return new_visitor(viewport={"width": 1440, "height": 900})
 
 
 def opened(page):
@@ -45,18 +32,10 @@ def go_to_masks(page, place):
 
 
 def masks_at(page, place):
-    """Wait until the Masks page has drawn a head, and the server is done."""
-    expect(page.locator(".lens .chosen strong")).to_have_text(place)
+    """Wait until the Masks page shows a head, and the server is done."""
+    expect(page.locator(".bench .experiment")).to_be_visible()
+    expect(page.locator(".lens .place")).to_have_text(place)
     settle(page)
-
-
-@contextmanager
-def answered(page, ends):
-    """Wait at the end until the server has answered what is done meanwhile."""
-    before = len(ends)
-    yield
-    while len(ends) == before:
-        page.wait_for_timeout(20)
 
 
 def go_back(page):
@@ -74,22 +53,21 @@ def test_the_first_step_back_from_the_masks_brings_head_view_and_text_back(page,
         head_button(page, 2).click()
         choose(page, "View", "Matrix")
     assert chosen(page) == (1, 2)
-    go_to_masks(page, "Layer 1, head 2")
+    go_to_masks(page, re.compile("^Layer 1, head 2"))
     go_back(page)
     expect(page.locator(".place")).to_contain_text("Layer 1, head 2")
     assert "masks" not in page.url
     for part in ("model=hotel-zh", "head=2", "view=matrix"):
         expect(page).to_have_url(re.compile(part))
-    expect(page.get_by_label("Sentence")).to_have_value(text)
+    expect_text(page, text)
     expect(page.locator(".chip")).to_have_text("Matrix ×")
 
 
-def test_a_head_of_the_masks_page_is_not_that_of_the_page_before(page, ends, app, shipped):
-    open_lens(page, f"{app[1]}/?model=hotel-zh&lang=en&layer=1&head=2")
-    go_to_masks(page, "Layer 1, head 2")
-    with answered(page, ends):
-        page.get_by_role("button", name=re.compile("^Layer 1, head 3")).click()
-    masks_at(page, "Layer 1, head 3")
+def test_a_head_of_the_masks_page_is_not_that_of_the_page_before(page, app, shipped):
+    open_lens(page, f"{app[1]}/?model=hotel-zh&lang=en&layer=1&head=2&why=0")
+    go_to_masks(page, re.compile("^Layer 1, head 2"))
+    head_button(page, 3).click()
+    masks_at(page, re.compile("^Layer 1, head 3"))
     go_back(page)
     expect(page.locator(".place")).to_contain_text("Layer 1, head 2")
 
@@ -121,8 +99,7 @@ def test_a_page_that_stands_alone_does_not_hear_what_streamlit_tells_the_page_ar
         window.heard.length = 0;
         window.postMessage("from elsewhere", "*");
     }""")
-    page.get_by_role("button", name="Show").first.click()
-    settle(page)
+    type_sentence(page, "A dull film.")
     go_to_masks(page, re.compile("Layer"))
     heard = page.evaluate("window.heard")
     assert "from elsewhere" in heard

@@ -17,7 +17,7 @@
 /**
  * A question to the server (ui/workbench/asked.py).
  *
- * @typedef {Run & {looks: string[], ablates: boolean, language: string, lesson: string, revealed: boolean,
+ * @typedef {Run & {stamp: string, looks: string[], ablates: boolean, language: string, lesson: string, revealed: boolean,
  *   wants?: "why" | "map", about?: Record<string, string>, experiment?: Record<string, string>}} Question
  */
 
@@ -27,6 +27,7 @@
  * @typedef {object} Header
  * @property {Run} state What was asked, after the act.
  * @property {string} [key] Of the answer; none: there is none.
+ * @property {string} [stamp] Of the model; another than that of the page: it was written anew meanwhile.
  * @property {string} [hint] What to do instead, or what has happened meanwhile.
  * @property {string} [problem] Why there is no answer.
  * @property {string} [left_out] What was left out, as it breaks the page.

@@ -1,6 +1,6 @@
 // The workbench: one model and one text, what the model answers, why, and every view of its attention.
 
-import { isProjected, keepRun, remember, runInAddress, start, write } from "./address.js";
+import { forget, isProjected, keepRun, remember, runInAddress, start, write } from "./address.js";
 import { parts as marked, menu } from "./blocks.js";
 import { onKey } from "./keys.js";
 import { mount } from "./lens.js";
@@ -29,6 +29,7 @@ import { fill } from "./text.js";
  * @property {string} token For the data routes.
  * @property {string} page
  * @property {string} model Its name.
+ * @property {string} stamp Another one once the model is written anew.
  * @property {string} language
  * @property {string[]} examples
  * @property {boolean} hasTarget Whether a target can be typed.
@@ -88,6 +89,11 @@ const MOUNTED = new WeakMap();
 /** What was shown last: the workbench may be removed from the page, and be shown again. */
 const LAST = { state: /** @type {State | null} */ (null), opened: 0, runs: /** @type {Run[]} */ ([]) };
 
+/** Whether the browser has gone back or forward in its history, and nothing was pressed since: its address counts. */
+let isBack = false;
+window.addEventListener("popstate", () => (isBack = true), true);
+for (const event of ["pointerdown", "keydown"]) window.addEventListener(event, () => (isBack = false), true);
+
 /** @param {Component<Told>} component */
 export default function (component) {
   const { parentElement: parent } = component;
@@ -137,6 +143,8 @@ class Workbench {
     this.living = false; // a run follows what is typed, and is not there yet
     /** @type {number | null} */
     this.chosen = null; // number of the word that is pressed
+    this.place = ""; // page and model in the address, of what Python has said last
+    this.reopens = false; // the next picture opens with the selection of the address
     this.kind = readKind(); // of attention, which the views have selected
     /** @type {string[]} */
     this.painted = []; // masks that were painted, to be undone
@@ -167,12 +175,14 @@ class Workbench {
   update({ data, setStateValue, setTriggerValue }) {
     const former = this.told;
     this.told = data;
+    this.place = placeInAddress();
     this.send = { setStateValue, setTriggerValue };
     ROUTES.token = data.token;
     const { opened } = data;
     const changed = opened && opened.number !== LAST.opened;
     if (changed) this.openRun(opened);
     else if (!former) this.begin();
+    else if (isBack && (former.model !== data.model || this.isOther(former))) this.reopen();
     else if (former.model !== data.model) this.changeModel(former);
     else if (this.isOther(former)) this.ask();
     else if (former.token !== data.token && !this.header) this.ask();
@@ -181,10 +191,11 @@ class Workbench {
   }
 
   /** @param {Told} former */
-  isOther({ page, language, lesson }) {
+  isOther({ page, stamp, language, lesson }) {
     const { told } = this;
     return (
       told?.page !== page ||
+      told?.stamp !== stamp ||
       told?.language !== language ||
       JSON.stringify(told?.lesson) !== JSON.stringify(lesson)
     );
@@ -193,15 +204,23 @@ class Workbench {
   /** Open what the address says, or what was shown before another page. */
   begin() {
     const { model } = /** @type {Told} */ (this.told);
-    if (!LAST.state || LAST.state.model !== model) this.state = this.fresh(runInAddress());
+    if (isBack || LAST.state?.model !== model) this.state = this.fresh(runInAddress());
     this.ask();
   }
 
-  /** Open the run of the address that the browser has gone back to. */
+  /** Open what the address says to which the browser has gone back; on another page, or of another model, Python says when. */
   goBack() {
+    if (placeInAddress() === this.place) this.reopen();
+  }
+
+  /** Open the run and the selection of the address. */
+  reopen() {
+    forget();
     this.typed = null;
+    this.reopens = true;
+    this.kind = readKind();
     this.state = this.fresh(runInAddress());
-    this.ask({ isNew: false });
+    this.ask();
   }
 
   /** Open the run that a page or a lesson asks for. @param {NonNullable<Told["opened"]>} opened */
@@ -276,8 +295,8 @@ class Workbench {
   /** @returns {Question} */
   question() {
     const { model, text, target, changes, before, filled, looks, ablates } = this.state;
-    const { language, lesson } = /** @type {Told} */ (this.told);
-    const around = { language, lesson: lesson?.name ?? "", revealed: lesson?.revealed ?? false };
+    const { stamp, language, lesson } = /** @type {Told} */ (this.told);
+    const around = { stamp, language, lesson: lesson?.name ?? "", revealed: lesson?.revealed ?? false };
     if (this.experiment) {
       const plain = { changes: {}, before: null, filled: [], looks: [], ablates: false };
       const { page } = /** @type {Told} */ (this.told);
@@ -316,20 +335,21 @@ class Workbench {
     const tell = (/** @type {Progress} */ progress) => {
       if (performance.now() - begun > PATIENCE) this.waits(asking, progress);
     };
+    let answer;
     try {
-      const answer = await ROUTES.ask(question, {
+      answer = await ROUTES.ask(question, {
         ...{ act, tell, signal: asking.signal },
         ...(live === undefined ? {} : { live: true }),
       });
-      if (asking.signal.aborted) return;
-      if (act) this.adopt(answer.header.state);
-      this.take(act ? this.question() : question, answer, { live });
     } catch (error) {
-      if (asking.signal.aborted) return;
-      this.fails(error);
+      if (!asking.signal.aborted) this.fails(error);
+      return;
     } finally {
       clearTimeout(timer);
     }
+    if (asking.signal.aborted) return;
+    if (act) this.adopt(answer.header.state);
+    this.take(act ? this.question() : question, answer, { live });
   }
 
   /** @param {AbortController} asking @param {Progress} progress */
@@ -347,6 +367,7 @@ class Workbench {
     const problem = this.words[error instanceof RefusedError ? "bench.refused" : "bench.unreachable"];
     this.header = { state, problem, bytes: 0 };
     this.draw();
+    if (error instanceof RefusedError) this.tellModel(); // it may be gone
   }
 
   /** End what is being worked on. */
@@ -369,7 +390,20 @@ class Workbench {
   /** Choose another model in the header of the page. @param {string} model */
   openModel(model) {
     if (this.told) this.told = { ...this.told, model };
-    this.send?.setTriggerValue("model", model);
+    this.tellModel();
+  }
+
+  /** The model may have been written anew: then Python says what it is now. @param {string} stamp */
+  renew(stamp) {
+    const told = /** @type {Told} */ (this.told);
+    if (stamp === told.stamp) return;
+    this.told = { ...told, stamp };
+    this.tellModel();
+  }
+
+  /** Tell Python which model is shown; it says what there is. */
+  tellModel() {
+    this.send?.setTriggerValue("model", this.state.model);
   }
 
   /**
@@ -383,6 +417,7 @@ class Workbench {
     const { header, bytes } = answer;
     this.progress = null;
     if (header.busy) return this.liveLater();
+    if (live === undefined && header.stamp !== undefined) this.renew(header.stamp);
     this.header = header;
     this.shown = question;
     this.reasons = null;
@@ -411,8 +446,10 @@ class Workbench {
       this.map.openWanted();
       return;
     }
-    if (this.lens) this.lens.update(bytes);
+    if (this.reopens) this.lens?.destroy();
+    if (this.lens && !this.reopens) this.lens.update(bytes);
     else this.lens = mount(this.views, bytes, this.host());
+    this.reopens = false;
     this.said = this.lens.said();
     const { experiment } = this.said ?? {};
     if (!experiment || !this.told) return;
@@ -865,7 +902,7 @@ class Workbench {
     const told = /** @type {Told} */ (this.told);
     this.state = { ...this.fresh({}), model, text, target };
     this.told = { ...told, model };
-    this.send?.setTriggerValue("model", model);
+    this.tellModel();
     this.ask({ isNew: true });
   }
 
@@ -1105,7 +1142,7 @@ class Workbench {
   wait() {
     const { progress, words } = this;
     if (!progress) return nothing;
-    return html`<div class="wait" role="status"><progress max="1" .value=${progress.share || nothing}></progress>
+    return html`<div class="wait" role="status"><progress max="1" value=${progress.share || nothing}></progress>
       <span>${progress.said}</span><button @click=${() => this.stop()}>${words["work.give_up"]}</button></div>`;
   }
 
@@ -1138,6 +1175,10 @@ function items(said, press) {
     return html`<span class=${kind} title=${item.tip || nothing}>${marked(item.said ?? "")}</span>`;
   });
 }
+
+/** Return the page and the model in the address. */
+const placeInAddress = () =>
+  `${window.location.pathname} ${new URLSearchParams(window.location.search).get("model") ?? ""}`;
 
 /** The kind of attention in the address; "": none. */
 const readKind = () => new URLSearchParams(window.location.search).get("kind") ?? "";

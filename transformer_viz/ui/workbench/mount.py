@@ -75,6 +75,7 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
         "token": seat.token,
         "page": page,
         "model": model.name,
+        "stamp": store.stamp(model.reference),
         "language": words().language,
         "examples": examples_of(model.card),
         "hasTarget": config_of(model).architecture == "encoder-decoder",

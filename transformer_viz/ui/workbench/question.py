@@ -115,6 +115,7 @@ class Question:
         try:
             content = self.content(partial(_tell, tell, words))
             header["key"] = self.seat.key_of(self, self.facts)
+            header["stamp"] = store.stamp(asked.model.reference)
         except GoneError:
             raise
         except (EngineError, store.ModelError, ValueError) as error:
