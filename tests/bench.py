@@ -39,6 +39,29 @@ class Bench:
         """Do something, as a press on the page does."""
         return self.ask(act={"do": do, **act})
 
+    def choose(self, **chosen):
+        """Choose something in the menu of the experiment, as a press on the page does."""
+        experiment = self.state["experiment"]
+        around = {name: experiment[name] for name in ("page", "kind") if name in experiment}
+        self.state["experiment"] = around | self.kept | chosen
+        return self.ask()
+
+    def map(self):
+        """Return the header of the map of the run, and a function that returns an array of it."""
+        question = Question.read(self.seat, self.state | {"wants": "map"})
+        self.header, content = question.answer(lambda line: None)
+        return map_in(content) if content else (self.header, None)
+
+    @property
+    def menu(self):
+        """What the experiment offers, has chosen, and tells."""
+        return self.said["experiment"]
+
+    @property
+    def kept(self):
+        """What the address keeps of the experiment."""
+        return {name: value for name, value in self.menu["kept"].items() if value}
+
     def say(self, text, **state):
         """Show another text."""
         self.state |= {"text": text, "target": "", "filled": [], **state}
@@ -137,6 +160,18 @@ def reasons_in(payload):
             size, at = int(np.prod(place["shape"])), 8 + length + place["at"]
             found[name] = np.frombuffer(payload, place["dtype"], size, at).reshape(place["shape"])
     return header
+
+
+def map_in(payload):
+    """Return the header of a map, and a function that returns an array."""
+    length = int.from_bytes(payload[:8], "little")
+    header, data = json.loads(payload[8 : 8 + length]), payload[8 + length :]
+
+    def array(where):
+        count = int(np.prod(where["shape"]))
+        return np.frombuffer(data, where["dtype"], count, where["at"]).reshape(where["shape"])
+
+    return header, array
 
 
 def held(layers):
