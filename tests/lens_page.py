@@ -248,5 +248,14 @@ def corners(page, allowed):
     return dict(zip(map(tuple, np.argwhere(allowed)), places, strict=True))
 
 
+def says_share(said, share):
+    """Return whether a text ends with a share as the views write it: a percentage with one decimal."""
+    read, digit = 100 * share, 0.1
+    if read < 0.05:
+        digit = 10.0 ** np.floor(np.log10(read)) if read else 1.0
+    written = said.split()[-1]
+    return written.endswith("%") and abs(float(written[:-1]) - read) <= 0.501 * digit
+
+
 def four_digits(number):
     return FOUR_DIGITS.create_decimal_from_float(float(number))

@@ -227,7 +227,7 @@ export class Controls {
       ],
       [
         hasLines && state.threshold !== null,
-        `${words.values.weights} ≥ ${selection.threshold()}`,
+        `${words.values.weights} ≥ ${percent(selection.threshold())}`,
         back({ threshold: null }),
       ],
       [
