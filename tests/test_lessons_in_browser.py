@@ -158,6 +158,61 @@ def test_the_strip_leads_to_the_next_lesson_and_leaves_room_for_the_views(lesson
     assert "lesson=" not in page.url
 
 
+SMALLEST = """() => Math.min(...["question", "see", "do", "predict", "shown"].flatMap((part) =>
+    [...document.querySelectorAll(`.st-key-lesson-part-${part} :is(p, li)`)]
+        .filter((text) => text.textContent.trim() && text.getClientRects().length && !text.closest(
+            "[data-testid=stCaptionContainer], [data-testid=stPopover]"))
+        .map((text) => parseFloat(getComputedStyle(text).fontSize))))"""
+"""Return the size of the smallest letters of what a class has to read of a lesson, in pixels."""
+
+
+@pytest.mark.quick("09-which-head-carries-not-en")
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "01-who-looks-where",
+        "08-attention-is-not-explanation",
+        "09-which-head-carries-not",
+        "17-how-a-poem-rhymes",
+    ],
+)
+def test_on_a_projector_a_lesson_stands_large_beside_a_large_picture(lessons_app, page, name, lang):
+    page.goto(f"{lessons_app}/?lesson={name}&lang={lang}&projector=1")
+    strip, matrix = page.locator(".st-key-lesson"), page.locator(".panel.matrix canvas")
+    reveal = page.locator(".st-key-lesson-reveal button")
+    expect(reveal).to_be_visible()
+    expect(matrix).to_be_visible()
+    for is_revealed in (False, True):
+        assert page.evaluate(SMALLEST) >= 20
+        assert strip.evaluate("strip => strip.scrollHeight <= strip.clientHeight + 1")
+        picture, beside = matrix.bounding_box(), strip.bounding_box()
+        assert picture["x"] + picture["width"] <= beside["x"]
+        assert picture["y"] + picture["height"] <= 720
+        assert picture["height"] > 260
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if not is_revealed:
+            guesses = page.locator(".st-key-lesson-guess button")
+            guesses.first.click()
+            reveal.click()
+            expect(page.locator(".st-key-lesson-part-shown")).to_be_visible()
+            expect(reveal).to_have_count(0)
+            expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def test_the_size_of_a_lesson_is_that_of_the_page_it_opens_and_goes_with_the_projector(lessons_app, page):
+    page.goto(f"{lessons_app}/?lesson=15-watch-heads-form&lang=en&projector=1")
+    expect(page.get_by_role("button", name="Start training")).to_be_visible()
+    expect(page.locator(".st-key-lesson-large")).to_have_count(1)
+    page.locator(".st-key-leave-turn-back button").click()
+    expect(page.locator(".lens .panel.matrix canvas")).to_be_visible()
+    page.locator(".lens .chip").filter(has_text="Projector").click()
+    expect(page.locator(".st-key-lesson-large")).to_have_count(0)
+    strip = page.locator(".st-key-lesson")
+    expect(strip).to_contain_text("14")
+    assert strip.bounding_box()["width"] > 1200
+
+
 @pytest.mark.quick("en-july-Start training")
 @pytest.mark.parametrize(
     ("lang", "choice", "start"), [("en", "july", "Start training"), ("zh", "july", "开始训练")]

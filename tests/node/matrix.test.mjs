@@ -289,3 +289,11 @@ test("a box has the same corners whichever way it is drawn", () => {
   assert.deepEqual(boxOf(one, other), [2, 1, 4, 3]);
   assert.deepEqual(boxOf(other, one), [2, 1, 4, 3]);
 });
+
+test("of a scale that has no room for both ends the last one alone is written", () => {
+  const scale = { ramp: TABLE, limit: 1, signed: false, ticks: ["from here", "to there"] };
+  const read = (long) => texts(shown(2, { scale, tall: long ? 400 : 60 }).draw());
+  assert.ok(["from here", "to there"].every((tick) => read(true).includes(tick)));
+  assert.ok(!read(false).includes("from here"));
+  assert.ok(read(false).includes("to there"));
+});

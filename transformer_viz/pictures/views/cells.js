@@ -211,7 +211,9 @@ export function drawScale(pen, { scene, at, theme, scale }) {
   }
   pen.font = `11px ${theme.font}`;
   pen.fillStyle = theme.muted;
+  const wide = ticks.reduce((sum, tick) => sum + pen.measureText(tick).width + 8, 0);
   ticks.forEach((tick, i) => {
+    if (wide > at.across && i < ticks.length - 1) return; // there is room for its end alone
     const share = i / (ticks.length - 1);
     pen.textAlign = share === 0 ? "left" : share === 1 ? "right" : "center";
     pen.fillText(tick, at.left + share * at.across, top + 17);

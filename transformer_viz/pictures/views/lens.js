@@ -362,6 +362,7 @@ class Lens {
     this.controls.update();
     this.root.classList.toggle("projected", projected);
     this.root.classList.toggle("why", this.asksWhy());
+    this.root.classList.toggle("taught", this.payload.lesson !== undefined); // what is said, the lesson says
     this.panels.dataset.view = view;
     const { isCompared } = this.selection.attention;
     const together = this.shown();

@@ -23,26 +23,36 @@ from transformer_viz.ui.shell.classroom import own_runs
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lessons import GUESS, GUESSED, REVEALED, begin, close, open_lesson
 from transformer_viz.ui.shell.problems import show_problem
+from transformer_viz.ui.shell.projector import is_for_projector
 from transformer_viz.ui.shell.shelf import shown_models
 from transformer_viz.values.lesson import ANSWER, HEAD, KEY, TRAINING, Lesson
 from transformer_viz.values.request import EFFECTS, Request
 
-ROOM = "<style>:root {{ --below: {height} }}</style>"
-"""The height that the views leave free for the strip; without one it is sent too, as `projector.USUAL`."""
+ROOM = "<style>:root {{ --below: {below}; --beside: {beside} }}</style>"
+"""What the page leaves free for the strip: a height below it, or for a projector a width beside it; without a
+lesson it is sent too, as `projector.USUAL`.
+"""
 
 
 def show_room(lesson: Lesson | None) -> None:
     """Leave room for the strip of a lesson, before the views are drawn; None: no lesson is open."""
-    st.html(ROOM.format(height="var(--strip)" if lesson else "0px"))
+    is_large = lesson is not None and is_for_projector()
+    height = "var(--strip-large)" if is_large else "var(--strip)" if lesson else "0px"
+    st.html(ROOM.format(below=height, beside="var(--aside)" if is_large else "0px"))
 
 
 @contextlib.contextmanager
 def beside_lesson(page: str) -> Iterator[Lesson | None]:
-    """Show the strip of the lesson that is open, below what a page shows meanwhile; yield the lesson."""
+    """Show the strip of the lesson that is open, below what a page shows meanwhile; yield the lesson.
+
+    For a projector it stands beside the page, in letters that can be read from the back of a room.
+    """
     lesson, all_lessons = open_lesson()
+    is_large = lesson is not None and is_for_projector()
     yield lesson
     if lesson:
-        show_lesson(lesson, all_lessons, page)
+        with st.container(key="lesson-large") if is_large else contextlib.nullcontext():
+            show_lesson(lesson, all_lessons, page)
 
 
 def show_lesson(lesson: Lesson, all_lessons: list[Lesson], page: str) -> None:

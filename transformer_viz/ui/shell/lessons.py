@@ -8,6 +8,7 @@ from transformer_viz.store.lessons import Shelf, list_lessons
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.changing import begin_unchanged
 from transformer_viz.ui.shell.language import words
+from transformer_viz.ui.shell.projector import keep_choice
 from transformer_viz.values.lesson import Lesson
 
 LESSON = "lesson"
@@ -44,6 +45,7 @@ def begin_from_address() -> None:
     name = st.query_params.get(LESSON, "")
     if not name or LESSON in st.session_state:
         return
+    keep_choice()  # of a projector: the page that the lesson opens may have another address
     for lesson in lessons().lessons:
         if lesson.name == name:
             begin(lesson)

@@ -29,9 +29,22 @@ def is_projected() -> bool:
     return st.query_params.get(KEY) == "1"
 
 
+def is_for_projector() -> bool:
+    """Return whether a projector was chosen, on this page or on another; one that does not draw itself larger
+    still shows a lesson so.
+    """
+    keep_choice()
+    return st.session_state[KEY]
+
+
+def keep_choice() -> None:
+    """Keep for the other pages that a projector was chosen."""
+    keep(KEY, is_projected())
+
+
 def keep_projector() -> None:
     """Keep in the URL whether the page is drawn larger, on a page whose views choose it."""
-    keep(KEY, is_projected())
+    keep_choice()
     to_address(KEY, "1" if st.session_state[KEY] else "")
 
 
