@@ -31,6 +31,17 @@ test("every value of every head is the number that Python packed, and a masked o
   }
 });
 
+test("the mask itself is shown, and what two other ways to mask would give", () => {
+  const attention = parse(payload("blocked")).attentions.encoder;
+  for (const [value, rows] of Object.entries(expected.ways)) {
+    const shown = nullable(attention.field(0, 0, value).data);
+    rows.flat().forEach((number, cell) => {
+      if (number === null) assert.equal(shown[cell], null, `${value} of cell ${cell}`);
+      else assert.ok(Math.abs(shown[cell] - number) < 1e-5, `${value} of cell ${cell}`);
+    });
+  }
+});
+
 test("a head is computed once until another is asked for", () => {
   const attention = parse(payload("masked")).attentions.encoder;
   const field = attention.field(1, 2, "norms");

@@ -15,7 +15,15 @@ const WORDS = new Proxy(
   { get: (texts, key) => texts[key] ?? key },
 );
 const TOLD = {
-  ...{ token: "t", model: "small", language: "en", examples: ["A film.", "A plot."], hasTarget: false },
+  ...{
+    token: "t",
+    model: "small",
+    stamp: "s",
+    firstLesson: null,
+    language: "en",
+    examples: ["A film.", "A plot."],
+    hasTarget: false,
+  },
   ...{ page: "attention", isLive: true, lesson: null, opened: null, projected: false, words: WORDS },
 };
 const SAID = {
@@ -58,8 +66,17 @@ class Part extends EventTarget {
   className = "";
   classList = { toggle() {} };
   append() {}
+  dataset = {};
   querySelector = () => null;
   querySelectorAll = () => [];
+  closest = () => null;
+}
+
+/** Press a key on an element within another. */
+function pressKey(element, key, target) {
+  const event = Object.assign(new Event("keydown", { cancelable: true }), { key });
+  Object.defineProperty(event, "target", { value: target });
+  element.dispatchEvent(event);
 }
 
 /**
@@ -81,8 +98,10 @@ async function opened(search = "", { told = {}, said = {}, header = () => ({}) }
   };
   Object.assign(page, { location, history });
   globalThis.window = page;
+  globalThis.localStorage = { getItem: () => null, setItem() {} };
   globalThis.document = Object.assign(new EventTarget(), {
     createElement: () => new Part(),
+    body: new Part(),
     baseURI: "http://page/",
   });
   globalThis.HTMLElement = Part;
@@ -131,7 +150,7 @@ async function opened(search = "", { told = {}, said = {}, header = () => ({}) }
   };
   const leave = await update();
   return {
-    ...{ asked, noted, sent, entries, location, page, update, leave },
+    ...{ asked, noted, sent, entries, location, page, update, leave, top: parts[0] },
     drawn: () => tree(parts[0].drawn),
     last: () => asked.at(-1),
     press: async (text) => {
@@ -156,12 +175,20 @@ async function pressWord(bench, text, choice) {
   if (choice) await bench.press(choice);
 }
 
+/** Find an element by the one selector that it matches. */
+function only(own) {
+  return function (selector) {
+    return selector === own ? this : null;
+  };
+}
+
 /** Type into the box and press Enter. */
 async function say(bench, text) {
   await bench.press("✎ bench.edit");
   const [box] = all(bench.drawn(), "textarea");
-  const typed = Object.assign(new HTMLTextAreaElement(), { value: text });
-  box.attributes["@keydown"]({ key: "Enter", preventDefault() {}, target: typed });
+  const typed = Object.assign(new HTMLTextAreaElement(), { value: text, closest: only("textarea") });
+  box.attributes["@input"]({ target: typed });
+  pressKey(bench.top, "Enter", typed);
   await settled();
 }
 
@@ -169,7 +196,7 @@ test("without an address, the model's first example is asked for, unchanged", as
   const { asked, location, word } = await opened();
   assert.equal(asked.length, 1);
   const { signal, ...question } = asked[0];
-  const around = { looks: [], ablates: false, language: "en", lesson: "", revealed: false };
+  const around = { looks: [], ablates: false, stamp: "s", language: "en", lesson: "", revealed: false };
   assert.deepEqual(question, { model: "small", text: "A film.", ...RUN, ...around });
   assert.equal(location.search, "");
   assert.ok(word("film."));
@@ -414,7 +441,10 @@ test("a typed [MASK] hides nothing: a press offers what it offers for a word", a
 test("the last word of all cannot be taken away by the key Delete while it is hidden", async () => {
   const bench = await opened('?text=film&changes={"leave_out":[0]}');
   const asked = bench.asked.length;
-  bench.word("film").attributes["@keydown"]({ key: "Delete", preventDefault() {} });
+  const { attributes } = bench.word("film");
+  const word = Object.assign(new Part(), { closest: only(".word") });
+  word.dataset = { word: String(attributes["data-word"]) };
+  pressKey(bench.top, "Delete", word);
   await settled();
   assert.equal(bench.asked.length, asked);
 });

@@ -14,6 +14,7 @@ from made_traces import (
     VALUES,
     capped,
     encoder_trace,
+    half,
     masked_trace,
     numbers,
     packed,
@@ -109,7 +110,23 @@ def traces():
     made["each"] = Trace(**{**vars(made["layers"]), "values": values})
     values = made["layers"].values._replace(encoder=(first, second), score_cap=np.float32(CAP))
     made["layers"] = Trace(**{**vars(made["layers"]), "values": values})
+    made["blocked"] = encoder_trace(TOKENS, mask=np.tri(7, k=-1, dtype=bool)[None], layers=1, heads=1)
     return made
+
+
+def ways_to_mask(trace):
+    """Return the first head's matrices by three ways to mask, worked out apart from the views; None for a gap.
+
+    A row that may attend to nothing keeps no weight, is even beside 10^9 (its scores are lost to rounding), and
+    keeps no weight, in turn.
+    """
+    mask = trace.values.attention_mask[0]
+    scores = half(trace.encoder[0].attention.scores)[0]
+    kept = np.exp(scores - scores.max(-1, keepdims=True)) * mask
+    added = np.where(mask.any(-1, keepdims=True), kept / np.maximum(kept.sum(-1, keepdims=True), 1e-9), 1 / 7)
+    multiplied = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True) * mask
+    ways = {"mask": mask * 1.0, "added": added, "multiplied": multiplied}
+    return {name: nullable(np.where((way == 0) & ~mask, np.nan, way)) for name, way in ways.items()}
 
 
 def compared():
@@ -170,6 +187,7 @@ def expected(made):
     return {
         "tokens": TOKENS,
         "fields": fields,
+        "ways": ways_to_mask(made["blocked"]),
         "mask": masked.values.attention_mask.tolist(),
         "vectors": {name: getattr(attention, name).tolist() for name in ("query", "key", "value", "context")},
         "scores": attention.scores.tolist(),
