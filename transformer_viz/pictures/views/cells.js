@@ -211,15 +211,15 @@ export function drawScale(pen, { scene, at, theme, scale }) {
   }
   pen.font = `11px ${theme.font}`;
   pen.fillStyle = theme.muted;
-  const wide = ticks.reduce((sum, tick) => sum + pen.measureText(tick).width + 8, 0);
+  const wide = ticks.map((tick) => pen.measureText(tick).width);
+  const crowded = wide.reduce((sum, width) => sum + width + 8, 0) > at.across;
   ticks.forEach((tick, i) => {
-    if (wide > at.across && i < ticks.length - 1) return; // there is room for its end alone
+    if (crowded && i < ticks.length - 1) return; // there is room for its end alone
     const share = i / (ticks.length - 1);
     pen.textAlign = share === 0 ? "left" : share === 1 ? "right" : "center";
     pen.fillText(tick, at.left + share * at.across, top + 17);
   });
   if (!scene.masked || !scene.back) return;
-  const wide = ticks.map((tick) => pen.measureText(tick).width);
   const beside = at.left + wide[0] + 14;
   const next = ticks.length > 2 ? (at.across - wide[1]) / 2 : at.across - wide[1];
   if (beside + 14 + pen.measureText(scene.masked).width > at.left + next - 8) return;

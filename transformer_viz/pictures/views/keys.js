@@ -7,10 +7,12 @@
  * @param {HTMLElement} element
  * @param {string} own Selector of the controls within it whose keys these are; "": only the element itself.
  * @param {(event: KeyboardEvent, pressedOn: HTMLElement) => unknown} act Returns whether it has used the key.
+ * @param {string[]} withCtrl Keys that are for this one with Ctrl, too.
  */
-export function onKey(element, own, act) {
+export function onKey(element, own, act, withCtrl = []) {
   element.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+    const isOthers = event.altKey || event.metaKey || (event.ctrlKey && !withCtrl.includes(event.key));
+    if (event.defaultPrevented || isOthers) return;
     const { target } = event;
     if (!(target instanceof HTMLElement)) return;
     const pressedOn = own ? target.closest(own) : target === element && element;

@@ -11,6 +11,7 @@ import {
   usually,
   waysText,
 } from "./captions.js";
+import { CellGrid } from "./cellgrid.js";
 import { css } from "./colour.js";
 import { Controls } from "./controls.js";
 import { element } from "./element.js";
@@ -149,9 +150,8 @@ class Lens {
     const where = element("div", { className: "where" }, this.place, this.pipeline);
     this.panels = element("div", { className: "panels" });
     this.tip = tipOf(this.root);
-    this.announced = element("p", { className: "spoken", ariaLive: "polite" });
     const top = element("div", { className: "top" }, said, this.controls.top);
-    this.root.append(top, where, this.controls.bar, this.panels, this.tip.element, this.announced);
+    this.root.append(top, where, this.controls.bar, this.panels, this.tip.element);
     this.stage = new Stage(this.panels, () => this.fit() && this.redraw());
     const ofMasks = OF_MASKS.map((name) => [name, this.matrixOf(name)]);
     /** @type {Record<MatrixName, ReturnType<typeof matrix>>} */
@@ -172,6 +172,8 @@ class Lens {
       },
     });
     this.matrix = this.matrices.matrix;
+    /** @type {Partial<Record<Drawn, CellGrid>>} */
+    this.cells = {};
     const aligned = () => (selection.state.view === "all" ? this.matrix.drawing()?.at : undefined);
     const tall = () => this.tall / this.factor();
     const counted = (/** @type {Count} */ count) => this.title(count);
@@ -182,10 +184,7 @@ class Lens {
         "grid",
         grid({ selection, look, select, tall, hover: (head, place) => this.hover(head, place) }),
       ),
-      before: this.panel("before", this.matrices.before),
-      matrix: this.panel("matrix", this.matrix),
-      change: this.panel("change", this.matrices.change),
-      ...this.panelsOf(OF_MASKS),
+      ...this.panelsOf(["before", "matrix", "change", ...OF_MASKS]),
       lines: this.panel("lines", lines({ selection, words, look, point, pin, tall, aligned, counted })),
       steps: this.panel("steps", steps({ selection, words, look, point, pin, tell })),
     };
@@ -254,9 +253,9 @@ class Lens {
     };
   }
 
-  /** @param {MaskMatrix[]} names @returns {Record<MaskMatrix, Panel>} */
+  /** @param {MatrixName[]} names @returns {Record<MatrixName, Panel>} */
   panelsOf(names) {
-    const made = names.map((name) => [name, this.panel(name, this.matrices[name])]);
+    const made = names.map((name) => [name, this.matrixPanel(name)]);
     return Object.fromEntries(made);
   }
 
@@ -266,6 +265,21 @@ class Lens {
     const panel = element("section", { className: `panel ${name}` }, title, body);
     this.panels.append(panel);
     return { panel, title, surface: surface(body, enlarged(view, this.factor), this.page.read) };
+  }
+
+  /** Return the panel of a matrix, which keys and screen readers reach as a grid. @param {MatrixName} name */
+  matrixPanel(name) {
+    const { selection } = this;
+    const view = this.matrices[name];
+    const made = this.panel(name, view);
+    this.cells[name] = new CellGrid({
+      ...{ view, name: () => this.named(name), scene: () => this.scene(selection.value(name)) },
+      highlighted: () => ({ row: selection.state.query, column: selection.state.key }),
+      highlight: ({ row, column }, place) => this.point({ query: row, key: column }, place, name),
+    });
+    Object.assign(made.surface.canvas, { tabIndex: -1, ariaHidden: "true" });
+    made.surface.canvas.after(this.cells[name].element);
+    return made;
   }
 
   /** Show another payload; the selection is kept where it still exists in the same model. @param {Uint8Array} bytes */
@@ -343,15 +357,19 @@ class Lens {
     this.ask(); // the layer may be another one by now
   }
 
-  /** Write the texts of the payload. */
-  show() {
+  /** Return what a view is, in a sentence. @param {Drawn} name @returns {string} */
+  named(name) {
+    if (name === "mask" && this.painted()) return this.painted();
     const words = this.words();
     /** @type {Partial<Record<Drawn, string>>} */
     const named = words;
+    return named[name] ?? words.matrix;
+  }
+
+  /** Write the texts of the payload. */
+  show() {
     this.controls.offer();
-    for (const name of VIEWS)
-      this.views[name].surface.canvas.setAttribute("aria-label", named[name] ?? words.matrix);
-    if (this.painted()) this.views.mask.surface.canvas.setAttribute("aria-label", this.painted());
+    for (const name of VIEWS) this.views[name].surface.canvas.setAttribute("aria-label", this.named(name));
     this.views.mask.panel.classList.toggle("painted", Boolean(this.painted()));
     this.fillTable();
     this.showSelection();
@@ -372,6 +390,7 @@ class Lens {
     this.explainBars();
     this.describe();
     this.fit();
+    for (const name of VIEWS) if (!this.views[name].panel.hidden) this.cells[name]?.update();
     this.redraw();
   }
 
@@ -550,7 +569,6 @@ class Lens {
   describeCell(query, key, place, within) {
     const text = cellText(this.selection, this.words(), query, key, within);
     const row = rowText(this.selection.attention, query);
-    if (place === "cell") this.announced.textContent = text; // to a screen reader
     const at = place === "cell" ? this.matrices[within].middle({ row: query, column: key }) : place;
     if (at)
       this.tip.show(

@@ -63,6 +63,9 @@ export const NOTHING = { row: null, column: null };
 /** @type {Record<string, [down: number, right: number]>} */
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+/** @type {Record<string, [down: number, right: number]>} */
+const ENDS = { Home: [0, -Infinity], End: [0, Infinity] };
+
 /**
  * Return the view.
  *
@@ -82,13 +85,14 @@ export function matrix(host) {
     );
   }
 
-  /** Highlight the cell beside the highlighted one. */
-  function step(/** @type {[number, number]} */ [down, right]) {
+  /** Highlight the cell beside the highlighted one, or at an end of its row or, with Ctrl, of the matrix. */
+  function step(/** @type {[number, number]} */ [down, right], withCtrl = false) {
     const { rows, columns } = zoom.all();
     const { row, column } = host.highlighted();
     /** @type {(index: number | null, by: number, count: number) => number} */
-    const next = (index, by, count) => Math.max(0, Math.min(count - 1, index === null ? 0 : index + by));
-    const cell = { row: next(row, down, rows), column: next(column, right, columns) };
+    const next = (index, by, count) =>
+      Math.max(0, Math.min(count - 1, index === null && Number.isFinite(by) ? 0 : (index ?? 0) + by));
+    const cell = { row: next(row, withCtrl ? right : down, rows), column: next(column, right, columns) };
     const zoomedTo = zoom.window();
     if (zoomedTo) zoom.show(revealed(zoomedTo, cell.row, cell.column));
     host.highlight(cell, "cell");
@@ -124,6 +128,7 @@ export function matrix(host) {
     key(event) {
       if (event.key === "+" || event.key === "=") return scale(0.7);
       if (event.key === "-") return scale(1.4);
+      if (event.key in ENDS) return step(ENDS[event.key], event.ctrlKey);
       if (event.key in ARROWS) return step(ARROWS[event.key]);
       if (event.key === "Escape") host.pin(NOTHING);
       const { row, column } = host.highlighted();

@@ -65,6 +65,20 @@ const MOST_READ = 3; // values of a row that are listed in a table
 export const valueAt = (scene, row, column) => scene.values[row * scene.columns.length + column];
 
 /**
+ * Return the value of a cell as a text: a weight in percent, a difference with its sign, and what a gap is called.
+ *
+ * @param {Scene} scene
+ * @param {number} row
+ * @param {number} column
+ */
+export function textAt(scene, row, column) {
+  const value = valueAt(scene, row, column);
+  if (Number.isNaN(value)) return (!scene.hatched?.(row, column) && scene.masked) || "–";
+  const text = scene.written ? percent(value) : value.toFixed(scene.digits ?? DIGITS).replace("-", "−");
+  return scene.plus && value > 0 ? `+${text}` : text;
+}
+
+/**
  * Return the values as CSV, with the labels in the first column and the first line.
  *
  * @param {Scene} scene
@@ -90,12 +104,11 @@ export function csvOf(scene, digits) {
  * @returns {[name: string, text: string][]}
  */
 export function readMost(scene) {
-  const { columns, written, digits = DIGITS } = scene;
-  const text = (/** @type {number} */ number) => (written ? percent(number) : number.toFixed(digits));
+  const { columns } = scene;
   return scene.rows.map((name, row) => {
     const value = (/** @type {number} */ column) => valueAt(scene, row, column);
     const present = columns.map((_, column) => column).filter((column) => !Number.isNaN(value(column)));
     const largest = present.sort((a, b) => value(b) - value(a)).slice(0, MOST_READ);
-    return [name, largest.map((column) => `${columns[column]} ${text(value(column))}`).join(" · ")];
+    return [name, largest.map((column) => `${columns[column]} ${textAt(scene, row, column)}`).join(" · ")];
   });
 }
