@@ -1,29 +1,28 @@
-"""The Positions page, run by Streamlit's own test harness against a real engine and shipped models."""
+"""The Positions page: its experiment on the workbench, and its pictures of the encodings beside it."""
 
-import base64
-import json
-import os
 import re
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pages
 import pytest
+from bench import held, open_bench, texts_of
+from chinese import english
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, array, figures, shown
+from running_app import ROOT
 from shelf import place_of
 
 from transformer_viz import store
 from transformer_viz.analysis import in_original_order, position_table, shuffled_order, sinusoidal_rates
+from transformer_viz.language import Words
 from transformer_viz.ui.pages.positions.kinds import tables_of_kinds
-from transformer_viz.ui.pages.positions.wording import difference_text
+from transformer_viz.ui.workbench.positions import LAST_SEED, difference_text
+from transformer_viz.values.order import permutation_of
 from transformer_viz.values.request import Request
 
-ROOT = Path(__file__).parents[2]
-
-ROUNDING = r"0(\u00a0\(rounding:\u00a0\de-0[6-9]\))?"
-"""What is written for a difference that is none, in one piece."""
+ROUNDING = r"0( \(rounding: \de-0[6-9]\))?"
+"""What is written for a difference that is none."""
 
 SHIPPED = ("attention-only", "hotel-zh", "induction", "reverse-digits")
 
@@ -35,123 +34,167 @@ def open_page(**address):
     return pages.open_page("positions", **address)
 
 
-def place(app):
-    return app.session_state["layer"], app.session_state["head"]
+def experiment(model, *, language="en", text=None, **chosen):
+    """Return the workbench with the experiment, by default on the first example of the model."""
+    given = {"experiment": {"page": "positions", **chosen}, "language": language}
+    return open_bench(model, **given) if text is None else open_bench(model, text=text, **given)
 
 
-def test_a_model_opens_on_a_head_of_its_own_unless_the_address_names_one():
-    app = open_page(model="induction")
-    assert place(app) == (2, 1)
-    assert not {"layer", "head"} & {*app.query_params}
-    app.selectbox(key="model").set_value("attention-only")
-    assert place(again(app)) == (1, 3)
-    app.session_state["head"] = 5
-    assert place(again(app)) == (1, 5)
-    app.selectbox(key="model").set_value("induction")
-    assert place(again(app)) == (2, 1)
-    assert place(open_page(model="induction", layer="1", head="1")) == (1, 1)
+def options(bench, name="do"):
+    """Return what can be chosen, and what is."""
+    [found] = [each for each in bench.menu["groups"] if each["name"] == name]
+    return dict(found["options"]), found["chosen"]
 
 
-def matrices(app):
-    """Return what the weights before, after, and the difference are drawn from."""
-    drawn = [json.loads(each.proto.json) for each in pages.components(app, "panels")]
-    return drawn[0]["panels"] if drawn else []
+def moved(bench):
+    """Return the largest changes of attention that are stated, row by row."""
+    return [row[1] for row in bench.menu["table"][1:]]
 
 
-def panels(app):
-    """Return the weights before, after, and the difference, as they are drawn."""
-    return [
-        np.frombuffer(base64.b64decode(each["values"]), np.float32).reshape(
-            len(each["rows"]), len(each["columns"])
-        )
-        for each in matrices(app)
+def notes(bench):
+    return "\n".join(texts_of(bench.said["notes"]))
+
+
+def offered(bench):
+    """Return the models that buttons open."""
+    return [each["open"] for each in bench.said["notes"] if "open" in each]
+
+
+def test_the_experiment_opens_on_the_head_that_the_change_moves_most(engine):
+    bench = experiment("induction", seed="2")
+    request = Request.of("induction", bench.said["text"])
+    before, after = map(engine.answer, (request, request.changed(order="shuffled:2")))
+    order = permutation_of("shuffled:2", before.tokens)
+    shares = [
+        np.abs(in_original_order(two.weights, order) - one.weights).sum(axis=(1, 2))
+        for one, two in zip(*(each.kinds()["decoder"].layers for each in (before, after)), strict=True)
     ]
-
-
-def moved(app):
-    """Return the largest changes of attention that the page states, row by row."""
-    return re.findall(r"\| \*\*([^|]+)\*\* \|", shown(app))
+    opening = np.unravel_index(np.argmax(shares), np.shape(shares))
+    assert tuple(bench.facts("decoder")["opening"]) == opening
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, "small"])
-@pytest.mark.parametrize("view", ["experiment", "table", "rotation", "kinds"])
+@pytest.mark.parametrize("view", ["table", "rotation", "kinds"])
 def test_every_view_of_every_model_is_a_picture(name, view):
     app = open_page(model=name, view=view)
     assert not app.error
-    assert len(figures(app)) == (0 if view == "experiment" else 1)
-    assert len(panels(app)) == (3 if view == "experiment" else 0)
+    assert len(figures(app)) == 1
     assert app.segmented_control(key="view").value == view
+    assert not pages.components(app, "workbench")
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, "small"])
+def test_the_experiment_on_every_model_shows_both_runs(name):
+    app = open_page(model=name)
+    assert app.segmented_control(key="view").value == "experiment"
+    assert len(pages.components(app, "workbench")) == 1
+    assert not figures(app)
+    bench = experiment(name)
+    for found in bench.arrays.values():
+        assert found["before"].shape == found["weights"].shape
 
 
 @pytest.mark.parametrize("name", ["hotel-zh", "reverse-digits", "small"])
 def test_with_positions_a_shuffle_changes_attention_and_without_it_changes_nothing(name):
-    app = open_page(model=name)
-    own, without = moved(app)
+    bench = experiment(name)
+    own, without = moved(bench)
     assert float(own) > 0.05
     assert re.fullmatch(ROUNDING, without)
-    assert "Without position encoding, the same tokens get the same attention" in shown(app)
+    assert "Without position encoding, the same tokens get the same attention" in notes(bench)
 
 
 def test_a_model_without_positions_is_shuffled_and_nothing_changes():
-    app = open_page(model="attention-only", layer="1", head="3")
-    [without] = moved(app)
+    bench = experiment("attention-only")
+    [without] = moved(bench)
     assert re.fullmatch(ROUNDING, without)
-    before, after, difference = panels(app)
-    assert_allclose(before, after, atol=1e-5)
-    assert np.abs(difference).max() < 1e-5
-    assert app.segmented_control(key="do").options == ["Shuffle tokens", "Replace encoding"]
-    [percents] = re.findall(r"negative ([\d.]+%) → negative ([\d.]+%)", shown(app))
+    found = bench.arrays["encoder"]
+    assert_allclose(found["before"], found["weights"], atol=1e-3)
+    assert [*options(bench)[0].values()] == ["Shuffle tokens", "Replace encoding"]
+    [[_, _, answers]] = bench.menu["table"][1:]
+    [percents] = re.findall(r"negative ([\d.]+%) → negative ([\d.]+%)", answers)
     assert percents[0] == percents[1]
 
 
 def test_what_was_shuffled_is_drawn_in_the_first_order(engine):
-    app = open_page(model="hotel-zh", seed="4", head="2")
-    text = app.text_input(key="sentence").value
+    bench = experiment("hotel-zh", seed="4")
+    text = bench.said["text"]
     first = engine.answer(Request.of("hotel-zh", text))
     order = shuffled_order(len(first.tokens), 4)
     after = engine.answer(Request.of("hotel-zh", text, order=order))
-    drawn = panels(app)
-    assert_allclose(drawn[0], first.encoder[0].attention.weights[1], atol=1e-6)
-    assert_allclose(drawn[1], in_original_order(after.encoder[0].attention.weights[1], order), atol=1e-6)
-    assert_allclose(drawn[2], drawn[1] - drawn[0], atol=1e-6)
-    assert f"{after.probs.max():.1%}" in shown(app)
+    layers = [
+        layer._replace(weights=in_original_order(layer.weights, order))
+        for layer in after.kinds()["encoder"].layers
+    ]
+    assert_array_equal(bench.arrays["encoder"]["before"], held(first.kinds()["encoder"].layers))
+    assert_array_equal(bench.weights(), held(layers))
+    assert bench.facts()["queryTokens"] == [*first.tokens]
+    best = first.probs.argmax()
+    assert texts_of(bench.said["answer"])[0] == f"**{first.labels[best]}** {after.probs[best]:.1%}"
+    assert f"{after.probs.max():.1%}" in bench.menu["table"][1][2]
 
 
 def test_another_shuffle_is_another_order_and_stands_in_the_address():
-    app = open_page(model="hotel-zh")
-    first = panels(app)[1]
-    app.button(key="shuffle").click()
-    again(app)
-    assert app.query_params["seed"] in ("1", ["1"])
-    assert np.abs(panels(app)[1] - first).max() > 1e-3
+    bench = experiment("hotel-zh")
+    first, again = bench.weights(), bench.menu["again"]
+    assert bench.kept == {}
+    assert again == {"label": "Shuffle again", "name": "seed", "value": "1"}
+    bench.choose(seed=again["value"])
+    assert bench.kept == {"seed": "1"}
+    assert np.abs(bench.weights() - first).max() > 1e-3
+    assert bench.menu["again"]["value"] == "2"
+
+
+def test_after_the_last_shuffle_comes_one_of_the_first():
+    bench = experiment("hotel-zh", seed=str(LAST_SEED))
+    assert int(bench.menu["again"]["value"]) < LAST_SEED
+    assert experiment("hotel-zh", do="remove").menu["again"] is None
 
 
 def test_a_decoder_is_causal_and_the_page_says_so():
-    app = open_page(model="induction")
-    assert "A decoder attends only to earlier tokens" in shown(app)
-    assert re.search(r"Read in this order: “[a-z]( [a-z])+”", shown(app))
-    before, after, difference = panels(app)
-    size = len(before)
-    assert_array_equal(np.isnan(before), np.triu(np.ones((size, size), bool), 1))
-    assert np.isnan(after).sum() == np.isnan(before).sum()
-    assert_array_equal(np.isnan(difference), np.isnan(before) & np.isnan(after))
+    bench = experiment("induction")
+    assert "A decoder attends only to earlier tokens" in notes(bench)
+    assert re.search(r"Read in this order: “[a-z]( [a-z])+”", notes(bench))
+    found = bench.arrays["decoder"]
+    before, after = (found[name][0, 0] > 0 for name in ("beforeMask", "mask"))
+    order = permutation_of("shuffled:0", bench.facts("decoder")["queryTokens"])
+    assert_array_equal(before, np.tri(len(before), dtype=bool))
+    assert_array_equal(after, in_original_order(before, order))
+    assert (after != before).any()
+    assert not found["weights"][..., ~after].any()
 
 
 def test_without_positions_an_encoder_decoder_writes_something_else(engine):
-    app = open_page(model="reverse-digits", do="remove")
-    text = app.text_input(key="sentence").value
+    bench = experiment("reverse-digits", do="remove")
+    text = bench.said["text"]
     written = engine.answer(Request.of("reverse-digits", text, positions="none")).target_text
     assert written != text[::-1]
-    assert f"“{text[::-1]}” → “{written}”" in shown(app)
+    assert bench.menu["table"][1][2] == f"“{text[::-1]}” → “{written}”"
+
+
+def test_a_target_that_was_typed_on_another_page_is_left_out():
+    typed = open_bench("reverse-digits", target="5 5", experiment={"page": "positions"})
+    assert typed.menu["table"] == experiment("reverse-digits").menu["table"]
 
 
 def test_another_table_is_put_in(engine):
-    app = open_page(model="hotel-zh", head="1", do="swap")
-    assert app.segmented_control(key="swap").value == "sinusoidal-halves"
-    text = app.text_input(key="sentence").value
-    after = engine.answer(Request.of("hotel-zh", text, positions="sinusoidal-halves"))
-    assert_allclose(panels(app)[1], after.encoder[0].attention.weights[0], atol=1e-6)
-    assert "one-hot" not in app.segmented_control(key="swap").options
+    bench = experiment("hotel-zh", do="swap")
+    kinds, chosen = options(bench, "swap")
+    assert chosen == "sinusoidal-halves"
+    assert "one-hot" not in kinds
+    after = engine.answer(Request.of("hotel-zh", bench.said["text"], positions="sinusoidal-halves"))
+    assert_array_equal(bench.weights(), held(after.kinds()["encoder"].layers))
+    assert bench.kept == {"do": "swap"}
+    assert experiment("small", do="swap", swap="none").kept == {"do": "swap"}
+
+
+def test_each_change_asks_a_question_of_its_own():
+    asked = [experiment("hotel-zh", do=do).menu["asks"] for do in ("shuffle", "remove", "swap")]
+    assert [each["said"] for each in asked] == [
+        "Does word order matter?",
+        "What happens without position encoding?",
+        "Does another position encoding work as well?",
+    ]
+    assert all(each["tip"] for each in asked)
 
 
 def test_the_table_is_the_models_own(small_model, small_config):
@@ -170,24 +213,34 @@ def test_a_model_without_positions_says_so_and_shows_what_it_lacks():
     assert_array_equal(array(heatmap["data"][0]["z"]), position_table("sinusoidal", 64, 128))
 
 
-@pytest.mark.parametrize("view", ["experiment", "table"])
-def test_without_positions_a_model_like_it_is_opened_with_the_same_text(view, tmp_path, monkeypatch):
-    for name in (*SHIPPED, "position-attention"):
-        shutil.copytree(place_of(name), tmp_path / name)
-    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
-    app = open_page(model="attention-only", view=view)
-    text = app.session_state["sentence"] if view == "experiment" else None
+@pytest.fixture
+def similar(models_folder):
+    """A model that differs from attention-only in its positions, beside the others."""
+    shutil.copytree(place_of("position-attention"), models_folder / "position-attention")
+    yield "position-attention"
+    shutil.rmtree(models_folder / "position-attention")
+
+
+def test_without_positions_a_model_like_it_is_opened_with_the_same_text(similar):
+    bench = experiment("attention-only")
+    assert "This model has no position encoding" in notes(bench)
+    assert offered(bench) == [similar, "small"]  # hotel-zh reads Chinese
+    assert "Open position-attention" in texts_of(bench.said["notes"])
+    other = experiment(similar, text=bench.said["text"])
+    assert not offered(other)
+    assert "no position encoding" not in notes(other)
+    assert "Remove encoding" in options(other)[0].values()
+
+
+def test_the_table_of_a_model_without_positions_leads_to_a_model_like_it(similar):
+    app = open_page(model="attention-only", view="table")
     assert "This model has no position encoding" in app.info[0].value
-    offered = [button for button in app.button if (button.key or "").startswith("open-")]
-    assert [button.label for button in offered] == [r"Open position\-attention"]  # hotel-zh reads Chinese
-    offered[0].click()
+    buttons = [button for button in app.button if (button.key or "").startswith("open-")]
+    assert [button.label for button in buttons] == [r"Open position\-attention", "Open small"]
+    buttons[0].click()
     again(app)
     assert app.selectbox(key="model").value == "position-attention"
     assert not app.info
-    if view == "experiment":
-        assert app.text_input(key="sentence").value == text
-    controls = open_page(model="hotel-zh").segmented_control(key="do")
-    assert "Remove encoding" in controls.options
 
 
 def test_where_no_model_has_positions_none_is_offered(tmp_path, monkeypatch):
@@ -196,45 +249,49 @@ def test_where_no_model_has_positions_none_is_offered(tmp_path, monkeypatch):
     app = open_page(view="table")
     assert "has no position encoding" in app.info[0].value
     assert not [button for button in app.button if (button.key or "").startswith("open-")]
+    bench = experiment("attention-only")
+    assert "This model has no position encoding" in notes(bench)
+    assert not offered(bench)
 
 
-def test_a_decoder_without_positions_is_not_said_to_be_blind_to_the_order(engine):
-    folder = Path(os.environ["TRANSFORMER_VIZ_MODELS"])
+def test_a_decoder_without_positions_is_not_said_to_be_blind_to_the_order(models_folder):
     stored = store.read_model("induction")
     blind = stored.config.replace(positions="none")
     store.write_model(
         "blind", config=blind, tokenizer=stored.tokenizer, parameters=stored.parameters, card={}
     )
-    app = open_page(model="blind", text="a b c a b")
-    shutil.rmtree(folder / "blind")
-    assert "only from its mask" in app.info[0].value
-    assert "only reorders" not in app.info[0].value
+    bench = experiment("blind", text="a b c a b")
+    shutil.rmtree(models_folder / "blind")
+    assert "only from its mask" in notes(bench)
+    assert "only reorders" not in notes(bench)
 
 
 @pytest.mark.parametrize(
-    ("name", "lang", "said"),
+    ("name", "language", "kind", "named"),
     [
-        ("reverse-digits", "en", "Weights of encoder self-attention, layer 1, head 2."),
-        ("induction", "en", "Weights of masked self-attention, layer 2, head 2."),
-        ("hotel-zh", "zh", "编码器自注意力：第 1 层，第 2 个头。三张图"),
+        ("reverse-digits", "en", "encoder", "encoder self-attention"),
+        ("induction", "en", "decoder", "masked self-attention"),
+        ("hotel-zh", "zh", "encoder", "编码器自注意力"),
     ],
 )
-def test_the_page_says_whose_attention_it_shows_and_names_rows_and_columns(name, lang, said):
-    app = open_page(model=name, lang=lang, head="2")
-    assert said in shown(app)
-    named = (
-        ("查询词元（query）", "键词元（key）") if lang == "zh" else ("query (attends)", "key (attended to)")
-    )
-    assert [(each["rowTitle"], each["columnTitle"]) for each in matrices(app)] == [named] * 3
+def test_the_page_says_whose_attention_it_shows_and_names_rows_and_columns(name, language, kind, named):
+    bench = experiment(name, language=language)
+    assert bench.facts(kind)["name"] == named
+    rows = Words(language)("heatmap.query" if kind == "encoder" else "heatmap.writes")
+    assert bench.facts(kind)["queryTitle"] == rows
+    assert bench.views["words"]["key"] == Words(language)("lens.key")
 
 
 def test_what_was_shuffled_stands_in_quotation_marks_of_the_language():
-    assert re.search("按此顺序读入：“[^*_]+”", shown(open_page(model="hotel-zh", lang="zh")))
+    assert re.search("按此顺序读入：“[^*_]+”", notes(experiment("hotel-zh", language="zh")))
 
 
-def test_a_row_of_the_table_has_no_space_at_which_it_breaks():
-    app = open_page(model="hotel-zh")
-    assert "| without\u00a0position\u00a0encoding | **0" in shown(app)
+def test_the_table_states_a_change_with_positions_and_without():
+    head, *rows = experiment("hotel-zh").menu["table"]
+    assert head == ["", "largest change of a weight, all heads", "prediction before → after"]
+    assert [row[0] for row in rows] == ["with position encoding", "without position encoding"]
+    assert [row[0] for row in experiment("hotel-zh", do="remove").menu["table"][1:]] == ["after this change"]
+    assert [row[0] for row in experiment("attention-only").menu["table"][1:]] == ["without position encoding"]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +306,7 @@ def test_a_row_of_the_table_has_no_space_at_which_it_breaks():
     ],
 )
 def test_rounding_is_no_difference(number, said):
-    assert difference_text(number) == said
+    assert difference_text(Words("en"), number) == said
 
 
 def test_chosen_dimensions_are_drawn_as_curves():
@@ -313,62 +370,66 @@ def test_rotary_and_relative_positions_are_shown_as_what_they_do_to_the_scores()
 
 @pytest.mark.parametrize(
     "address",
-    [
-        {"view": "../x"},
-        {"do": "<b>"},
-        {"seed": "-1"},
-        {"seed": "9" * 40},
-        {"view": "kinds", "width": "7", "length": "x"},
-        {"view": "table", "rows": "99999"},
-        {"do": "swap", "swap": "learned"},
-        {"layer": "9", "head": "x"},
-    ],
+    [{"view": "../x"}, {"view": "kinds", "width": "7", "length": "x"}, {"view": "table", "rows": "99999"}],
     ids=str,
 )
 def test_an_address_somebody_made_up_opens_the_page_all_the_same(address):
     app = open_page(model="hotel-zh", **address)
-    assert figures(app) or panels(app)
+    assert figures(app) or pages.components(app, "workbench")
     assert not app.error
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [{"do": "<b>"}, {"seed": "-1"}, {"seed": "9" * 40}, {"seed": "x"}, {"do": "swap", "swap": "learned"}],
+    ids=str,
+)
+def test_a_choice_somebody_made_up_is_the_usual_one(chosen):
+    bench, usual = experiment("hotel-zh", **chosen), experiment("hotel-zh", do=chosen.get("do", ""))
+    assert_array_equal(bench.weights(), usual.weights())
+    assert bench.kept == usual.kept
 
 
 @pytest.mark.parametrize("text", ["", "  ", "<br />"])
 def test_no_words_are_a_hint_and_no_picture(text):
-    app = open_page(model="attention-only")
-    app.text_input(key="sentence").set_value(text)
-    again(app)
-    assert not panels(app)
-    assert not pages.components(app, "bars")
-    assert app.info
+    bench = experiment("attention-only", text=text)
+    assert bench.views is None
+    assert bench.header["hint"]
 
 
 @pytest.mark.parametrize("text", ["film", "<b>x</b> $y$ :red[z]", "good film " * 300])
 @pytest.mark.parametrize("name", ["attention-only", "induction"])
-def test_whatever_a_person_types_gives_pictures(text, name):
-    app = open_page(model=name, text=text)
-    assert len(panels(app)) == 3
-    assert len(pages.components(app, "bars")) == 1
-    assert not app.error
+def test_whatever_a_person_types_gives_both_runs(text, name):
+    bench = experiment(name, text=text)
+    for found in bench.arrays.values():
+        assert found["before"].shape == found["weights"].shape
+    assert len(bench.said["before"]["answer"]) == 1
+    assert len(bench.said["answer"]) >= 1
 
 
 def test_the_sentence_stays_from_page_to_page():
-    app = open_page(model="hotel-zh")
-    app.text_input(key="sentence").set_value("早餐很好。")
-    again(app)
-    pages.go_to_page(app, "attention")
-    assert app.text_input(key="sentence").value == "早餐很好。"
+    bench = experiment("hotel-zh").say("早餐很好。")
+    assert bench.seat.shown.text == "早餐很好。"
+    assert bench.seat.shown.changes == ""
 
 
 def test_another_model_has_the_actions_that_fit_it():
-    app = open_page(model="hotel-zh", do="remove")
-    app.selectbox(key="model").set_value("attention-only")
-    again(app)
-    assert app.segmented_control(key="do").value == "shuffle"
+    bench = experiment("attention-only", do="remove")
+    assert options(bench)[1] == "shuffle"
+    assert bench.kept == {}
 
 
-def test_the_page_speaks_chinese():
+@pytest.mark.parametrize("do", ["shuffle", "remove", "swap"])
+def test_the_page_speaks_chinese(do):
     app = open_page(model="hotel-zh", lang="zh")
     assert app.header[0].value == "模型如何知道词序？"
-    assert "没有位置编码时" in shown(app)
+    bench = experiment("hotel-zh", language="zh", do=do)
+    assert ("没有位置编码时" in notes(bench)) == (do == "shuffle")
+    menu = bench.menu
+    said = [text for each in menu["groups"] for text in (each["label"], each["tip"])]
+    said += [text for each in menu["groups"] for _, text in each["options"]]
+    said += [*menu["asks"].values(), *(text for row in menu["table"] for text in row), notes(bench)]
+    assert not [word for text in said for word in english(text)]
 
 
 def test_without_any_model_the_page_says_how_to_train_one(tmp_path, monkeypatch):
