@@ -137,7 +137,8 @@ def fresh(told, address):
     if page == "map":
         asked = {"wants": "map"}
     elif page in EXPERIMENTS:
-        chosen = {name: address[name] for name in EXPERIMENTS[page] if address.get(name)}
+        names = (*EXPERIMENTS[page], *(["kind"] if page == "masks" else []))
+        chosen = {name: address[name] for name in names if address.get(name)}
         asked = {"experiment": {"page": page, **chosen}}
     else:
         asked = {}
