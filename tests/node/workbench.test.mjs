@@ -109,6 +109,10 @@ async function opened(search = "", { told = {}, said = {}, header = () => ({}) }
   for (const name of ["HTMLInputElement", "HTMLSelectElement", "HTMLTextAreaElement"]) {
     globalThis[name] = class extends Part {};
   }
+  globalThis.ResizeObserver = class {
+    observe() {}
+    disconnect() {}
+  };
   ROUTES.answers.clear();
   const asked = [];
   const noted = [];

@@ -149,6 +149,8 @@ class Workbench {
     /** @type {string[]} */
     this.painted = []; // masks that were painted, to be undone
     this.tokens = ""; // how many of them have a row and a column in these
+    this.above = new ResizeObserver(() => this.lens?.fit()); // what stands there takes the room of the views
+    this.above.observe(this.top);
     this.back = () => this.goBack();
     window.addEventListener("popstate", this.back);
     onKey(this.top, ".word", (event, word) => this.keyOnWord(event, Number(word.dataset.word)));
@@ -160,6 +162,7 @@ class Workbench {
 
   destroy() {
     this.asking?.abort();
+    this.above.disconnect();
     this.lens?.destroy();
     this.map?.stop();
     keepRun(null);
