@@ -497,6 +497,26 @@ test("nothing follows a model that writes its answer, nor a character that is be
   }
 });
 
+test("typing is followed again after Enter has ended a run that followed it", async () => {
+  const bench = await opened("?text=B");
+  const answer = ROUTES.fetched;
+  ROUTES.fetched = (path, body, signal) =>
+    body.text === "A lovely"
+      ? new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("ended"))))
+      : answer(path, body, signal);
+  const type = async (text) => {
+    await bench.press("✎ bench.edit");
+    const [box] = all(bench.drawn(), "textarea");
+    box.attributes["@input"]({ target: Object.assign(new HTMLTextAreaElement(), { value: text }) });
+    await new Promise((resolve) => setTimeout(resolve, 60)); // one is never answered
+  };
+  await type("A lovely film");
+  await say({ ...bench, press: async () => {} }, "A film");
+  assert.deepEqual([bench.last().text, bench.last().live], ["A film", undefined]);
+  await type("One more film");
+  assert.deepEqual([bench.last().text, bench.last().live], ["One more", true]);
+});
+
 test("a run that others keep waiting is asked for again", async () => {
   let busy = true;
   const bench = await opened("?text=B", {

@@ -323,6 +323,7 @@ class Workbench {
     this.asking?.abort();
     const asking = new AbortController();
     this.asking = asking;
+    this.living = live !== undefined;
     this.stopped = false;
     const known = act ? null : ROUTES.known(question);
     if (known) {
@@ -558,7 +559,7 @@ class Workbench {
 
   /** Change the run that is shown: not what is being typed. @param {Act} act */
   act(act) {
-    if (this.shown) Object.assign(this.state, { text: this.shown.text });
+    if (this.shown) Object.assign(this.state, { text: this.shown.text, filled: this.shown.filled });
     this.ask({ act, isNew: true });
   }
 
@@ -637,7 +638,6 @@ class Workbench {
     const words = completeWords(this.typed ?? "");
     if (!told.isLive || this.composing || !words.trim() || this.living) return;
     if (words === this.shown?.text) return;
-    this.living = true;
     this.ask({ live: words });
   }
 
