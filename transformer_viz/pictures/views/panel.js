@@ -1,6 +1,5 @@
 // A matrix beside others of the same tokens: it can be saved, shown as a table, and painted on.
 
-import { ramp } from "./colour.js";
 import { element } from "./element.js";
 import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
 import { matrix, NOTHING } from "./matrix.js";
@@ -11,7 +10,6 @@ import { tableOf } from "./table.js";
 import { fill, percent } from "./text.js";
 import { tipOf } from "./tip.js";
 
-/** @import {Stop} from "./colour.js" */
 /** @import {FileKind} from "./controls.js" */
 /** @import {Highlight} from "./matrix.js" */
 /** @import {Scene} from "./scene.js" */
@@ -31,35 +29,10 @@ import { tipOf } from "./tip.js";
  * @property {boolean} [projected] Whether it is drawn larger, for a projector.
  */
 
-/**
- * A panel as Python packs it (panel.py, ui/shell/panels.py).
- *
- * @typedef {Omit<Scene, "key" | "values" | "scale"> & Surroundings
- *   & {values: string, colours: Stop[], limit: number, signed: boolean, ticks: string[]}} Packed
- */
-
 /** @typedef {Scene & Surroundings} PanelScene */
 
-const LEAST_PROJECTED = 11; // pixels of the labels before they are enlarged
 const DIGITS = 4; // after the decimal point, in tooltips
 const PRECISION = 6; // significant digits of a saved number
-
-/**
- * @param {Packed} packed
- * @returns {PanelScene}
- */
-export function unpacked({ values, colours, limit, signed, ticks, ...rest }) {
-  const pixels = rest.projected ? Math.max(LEAST_PROJECTED, rest.pixels) : rest.pixels;
-  const bytes = Uint8Array.from(atob(values), (letter) => letter.charCodeAt(0));
-  const scale = { ramp: ramp(colours), limit, signed, ticks };
-  return {
-    ...rest,
-    pixels,
-    key: `${rest.rows.length}/${rest.columns.length}`,
-    values: new Float32Array(bytes.buffer),
-    scale,
-  };
-}
 
 export class Panel {
   /**
