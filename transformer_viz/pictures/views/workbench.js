@@ -782,11 +782,11 @@ class Workbench {
     this.dim();
   }
 
-  /** Dim the views while they are not of what is asked, or of what is typed where no run follows it. */
+  /** Dim the views while they are not of what was asked last, or of what is typed where no run follows it. */
   dim() {
     const isOther = this.typed !== null && this.typed !== this.state.text && !this.told?.isLive;
     for (const each of [this.views, this.steps])
-      each.classList.toggle("waits", this.progress !== null || isOther);
+      each.classList.toggle("waits", this.progress !== null || this.stopped || isOther);
   }
 
   page() {
