@@ -86,7 +86,7 @@ def show() -> None:
     if page is not models_page:
         models.leave()
     if page in about_model:
-        model = show_choice(header.model)
+        model = show_choice(header.model, page is writing_page)
         if model is None:
             return
         chosen.append(model)
@@ -119,13 +119,13 @@ def let_in(place: DeltaGenerator) -> bool:
     return True
 
 
-def show_choice(place: DeltaGenerator) -> store.ModelSummary | None:
+def show_choice(place: DeltaGenerator, is_for_writing: bool) -> store.ModelSummary | None:
     """Show the menu of models in the header and return the chosen one; None: there is none, as the page says.
 
     The frame calls it, not the page: Streamlit removes what a page has drawn when another page is opened.
     """
     try:
-        model = choose_model(place)
+        model = choose_model(place, lambda config: config.has_decoder or not is_for_writing)
     except store.ModelError as error:
         st.error(error_text(error), icon=":material/folder_off:")
         return None
