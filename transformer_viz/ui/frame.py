@@ -24,7 +24,8 @@ from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, owner, 
 from transformer_viz.ui.shell.header import choose_model, show_brand, show_header, show_pages
 from transformer_viz.ui.shell.journal import timed
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.lessons import LESSON, TO_OPEN, begin, begin_from_address
+from transformer_viz.ui.shell.lesson_strip import show_room
+from transformer_viz.ui.shell.lessons import LESSON, TO_OPEN, begin, begin_from_address, open_lesson
 from transformer_viz.ui.shell.login import admitted, show_logout
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.recovering import begin_run, recovered, whole_run
@@ -92,8 +93,10 @@ def show() -> None:
         chosen.append(model)
     else:
         show_brand(header.model)
-    on_workbench = page in (attention_page, steps_page, masks_page)
-    if on_workbench or (page is positions_page and positions.is_experiment()):
+    show_room(open_lesson()[0] if page in with_lessons.values() else None)
+    if page in (attention_page, steps_page, masks_page) or (
+        page is positions_page and positions.is_experiment()
+    ):
         show_workbench(page.url_path or "attention", chosen[0])
     with whole_run():
         page.run()
