@@ -378,7 +378,7 @@ def test_the_vectors_come_when_the_steps_are_opened_and_are_in_the_exported_page
     page.reload()
     assert_computed(page)
     link(page, "Masks").click()
-    page.locator(".st-key-panels [data-name=panel-weights]").wait_for()
+    page.locator(".experiment").wait_for()
     link(page, "Attention").click()
     assert_computed(page)
     download.value.save_as(tmp_path / "page.html")
@@ -429,63 +429,47 @@ def test_in_a_low_window_the_matrix_is_seen_as_a_whole_once_it_is_scrolled_to(pa
     assert round(box["y"] + box["height"]) <= 450  # pixels: what is scrolled stands between two
 
 
-PANELS, PAINTED = ".panels", ".panels [data-name=panel-mask]"
-
-
-def open_masks(page, app, address, text="A dull film."):
-    page.goto(f"{app[1]}/masks?layer=1&head=1&text={quote(text)}{address}")
-    page.locator(PANELS).locator("canvas[style]").first.wait_for()
+def open_masks(page, app, address="&view=masking", text="A dull film."):
+    page.goto(f"{app[1]}/masks?lang=en&layer=1&head=1&text={quote(text)}{address}")
+    page.locator(".experiment").wait_for()
+    page.locator(".panel canvas[style]").first.wait_for()
     settle(page)
 
 
-def labels(page, side, panel="panel-mask"):
-    """Return where the labels of the rows or the columns of a matrix stand, all at the same moment: as in the
-    drawing that is saved, which has a margin around it and a line above it.
-    """
-    canvas = page.locator(f"[data-name={panel}] canvas[style]")
-    canvas.wait_for()
-    with page.expect_download() as download:
-        button = page.locator(f"[data-name={panel}]").get_by_role("button", name="SVG")
-        button.evaluate("button => button.click()")
-    drawing = Path(download.value.path()).read_text(encoding="utf-8")
-    return canvas.evaluate(WHERE, [drawing, side])
-
-
-WHERE = """(canvas, [drawing, side]) => {
-    const page = document.body.appendChild(document.createElement("div"));
-    page.innerHTML = drawing;
-    const [edge, svg] = [canvas.getBoundingClientRect(), page.firstChild];
-    const [left, top] = [edge.left - 14, edge.bottom + 14 - svg.getAttribute("height")];
-    Object.assign(page.style, { position: "fixed", left: `${left}px`, top: `${top}px` });
-    const texts = [...svg.querySelectorAll(`text.${side}`)];
-    const places = texts.map((each) => each.getBoundingClientRect().toJSON());
-    page.remove();
-    return places;
+FIND_CELLS = """(canvas) => {
+    const [box, found] = [canvas.getBoundingClientRect(), {}];
+    const tip = canvas.closest(".lens").querySelector(".tip");
+    for (let y = box.top + 2; y < box.bottom; y += 5) for (let x = box.left + 2; x < box.right; x += 5) {
+        canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: x, clientY: y, bubbles: true }));
+        if (!tip.hidden) (found[tip.textContent] ??= []).push([x, y]);
+    }
+    canvas.dispatchEvent(new PointerEvent("pointerleave"));
+    return Object.entries(found).map(([said, places]) => [said, places]);
 }"""
-"""Return where the labels of a drawing would be if it lay over the canvas."""
+"""Return what the tip says at each place of a canvas, and the places where it says that."""
 
 
-def cell(page, query, key, size=4):
-    """Return where a cell of the painted mask is."""
-    canvas = page.locator(PAINTED).locator("canvas").bounding_box()
-    rows = labels(page, "row")
-    height = (rows[-1]["y"] - rows[0]["y"]) / (size - 1)
-    begin = max(row["x"] + row["width"] for row in rows) + 4
-    width = (canvas["x"] + canvas["width"] - 4 - begin) / size
-    return begin + width * (key + 0.5), rows[0]["y"] + rows[0]["height"] / 2 + height * query
+def cells(page, view="mask"):
+    """Return (query, key), from 0, -> the middle of that cell on the page, as the pointer finds it."""
+    painted(page)
+    middles_of = [np.mean(places, axis=0) for _, places in canvas(page, view).evaluate(FIND_CELLS)]
+    xs, ys = (sorted({round(middle[axis]) for middle in middles_of}) for axis in (0, 1))
+    return {(ys.index(round(y)), xs.index(round(x))): (x, y) for x, y in middles_of}
 
 
 def test_a_mask_is_painted_by_clicking_its_cells_and_by_dragging_a_box(page, app):
-    open_masks(page, app, "&mask=painted&bits=8cef")
-    page.mouse.move(*cell(page, 0, 2))
-    expect(page.locator(PAINTED).locator(".tip")).to_have_text("a attends to film\nmasked")
-    page.mouse.click(*cell(page, 0, 2))
-    expect(page.locator(PAINTED).locator(".tip")).to_have_text("a attends to film\nallowed")
+    open_masks(page, app, "&view=masking&mask=painted&bits=8cef")
+    places, tip = cells(page), page.locator(".tip")
+    assert len(places) == 16
+    page.mouse.move(*places[0, 2])
+    expect(tip).to_have_text("“a” → “film”: masked")
+    page.mouse.click(*places[0, 2])
+    expect(tip).to_have_text("“a” → “film”: allowed")
     page.wait_for_url(re.compile("bits=acef"))
     settle(page)
-    page.mouse.move(*cell(page, 2, 0))
+    page.mouse.move(*places[2, 0])
     page.mouse.down()
-    page.mouse.move(*cell(page, 3, 1), steps=8)
+    page.mouse.move(*places[3, 1], steps=8)
     page.mouse.up()
     page.wait_for_url(re.compile("bits=ac23"))
     page.get_by_role("button", name="Undo").click()
@@ -493,18 +477,18 @@ def test_a_mask_is_painted_by_clicking_its_cells_and_by_dragging_a_box(page, app
 
 
 def test_clicks_in_quick_succession_all_paint_and_nothing_is_built_anew(page, app):
-    open_masks(page, app, "&mask=painted&bits=8cef")
-    page.locator(PANELS).evaluate("""(panels) => {
+    open_masks(page, app, "&view=masking&mask=painted&bits=8cef")
+    places = cells(page)
+    page.locator(".panels").evaluate("""(panels) => {
         window.removed = 0;
-        const around = panels.getRootNode().host.closest("[data-testid=stElementContainer]");
         const watch = (all) => all.forEach(({ removedNodes }) => (window.removed += removedNodes.length));
         const watcher = new MutationObserver(watch);
-        watcher.observe(around, { childList: true, subtree: true });
-        const parts = [panels, ...panels.querySelectorAll(".body")];
-        for (const part of parts) watcher.observe(part, { childList: true });
+        const around = panels.closest(".lens").parentElement;
+        for (const part of [around, panels, ...panels.querySelectorAll(".body")])
+            watcher.observe(part, { childList: true });
     }""")
-    for place in [cell(page, *each) for each in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))]:
-        page.mouse.click(*place)
+    for place in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)):
+        page.mouse.click(*places[place])
     page.wait_for_url(re.compile("bits=ffff"))
     settle(page)
     for _ in range(6):
@@ -516,17 +500,15 @@ def test_clicks_in_quick_succession_all_paint_and_nothing_is_built_anew(page, ap
     assert page.evaluate("window.removed") == 0
 
 
-def test_a_matrix_of_a_mask_can_be_saved(page, app):
-    open_masks(page, app, "")
-    panel, content = page.locator(".st-key-panels [data-name=panel-weights]"), b""
-    panel.hover()
+def test_the_matrices_of_a_mask_can_be_saved(page, app):
+    open_masks(page, app)
     for kind, begin in (("PNG", b"\x89PNG"), ("SVG", b"<svg ")):
-        with page.expect_download() as download:
-            panel.get_by_role("button", name=kind).click()
-        assert download.value.suggested_filename == f"panel-weights.{kind.lower()}"
-        content = Path(download.value.path()).read_bytes()
+        name, content = saved(page, kind)
+        assert name.endswith(kind.lower())
         assert content.startswith(begin)
-    assert all(f">{token}</text>".encode() in content for token in ("a", "dull", "film"))
+    texts = [text.text for text in ElementTree.fromstring(content).iter() if text.text]
+    assert {"a", "dull", "film"} <= set(texts)
+    assert "2 · Mask: M ∈ {0, 1}" in " ".join(texts)  # which may stand in two lines
 
 
 def test_pictures_of_all_pages_are_saved_without_a_title_once_it_is_switched_off(page, app):
@@ -534,41 +516,30 @@ def test_pictures_of_all_pages_are_saved_without_a_title_once_it_is_switched_off
     with opened(page, "export"):
         page.get_by_label("Title above the picture").uncheck()
     link(page, "Masks").click()
-    panel = page.locator(".st-key-panels [data-name=panel-weights]")
-    panel.hover()
-    with page.expect_download() as download:
-        panel.get_by_role("button", name="SVG").click()
-    svg = ElementTree.parse(download.value.path()).getroot()
+    page.locator(".experiment").wait_for()
+    settle(page)
+    svg = ElementTree.fromstring(saved(page, "SVG")[1])
     title = svg.get("aria-label")
     assert title
     assert [text.text for text in svg.iter() if text.text and title.startswith(text.text)] == []
 
 
 def test_a_mask_is_painted_with_the_keyboard(page, app):
-    open_masks(page, app, "&mask=painted&bits=8cef")
-    page.locator(PAINTED).locator("canvas").focus()
-    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Space"):
+    open_masks(page, app, "&view=masking&mask=painted&bits=8cef")
+    page.locator(".panel.mask .cells [tabindex='0']").focus()
+    for key in ("ArrowRight", "ArrowRight", "Space"):
         page.keyboard.press(key)
     page.wait_for_url(re.compile("bits=acef"))
 
 
 @pytest.mark.parametrize("mask", ["causal", "painted"])
 def test_the_rows_of_all_steps_run_across(page, app, mask):
-    open_masks(page, app, f"&mask={mask}")
-    names = ("panel-scores", "panel-mask", "panel-masked_scores", "panel-weights")
-    rows = [[row["y"] for row in labels(page, "row", name)] for name in names]
-    assert len(rows[0]) == 4
+    open_masks(page, app, f"&view=masking&mask={mask}")
+    rows = []
+    for name in ("scores", "mask", "masked", "softmax"):
+        found = cells(page, name)
+        rows.append([round(found[row, 0][1]) for row in range(4)])
     assert rows == [rows[0]] * 4
-
-
-def test_a_long_text_has_some_of_its_tokens_beside_its_mask_and_none_over_another(page, app):
-    page.set_viewport_size({"width": 900, "height": 1000})
-    open_masks(page, app, "", "good film " * 70)
-    for side, begin, size in (("row", "y", "height"), ("column", "x", "width")):
-        boxes = labels(page, side)
-        assert 5 < len(boxes) <= 23
-        for one, other in itertools.pairwise(boxes):
-            assert one[begin] + one[size] <= other[begin] + 1
 
 
 FONTS = "() => document.fonts.ready.then(() => null)"
@@ -578,33 +549,29 @@ FONTS = "() => document.fonts.ready.then(() => null)"
 def test_what_chooses_a_mask_stands_in_one_line(page, app):
     page.set_viewport_size({"width": 1600, "height": 1000})
     open_masks(page, app, "&mask=window&pads=2")
-    controls = page.locator(".st-key-mask, .st-key-pads, .st-key-reach, .st-key-causal")
+    controls = page.locator(".experiment .group, .experiment .switch")
     expect(controls).to_have_count(4)
     page.evaluate(FONTS)
     ends = controls.evaluate_all("all => all.map(each => each.getBoundingClientRect().bottom)")
-    assert max(ends) - min(ends) < 1
-    captions = page.locator(".st-key-mask, .st-key-pads, .st-key-reach")
-    tops = captions.evaluate_all("all => all.map(e => e.querySelector('label').getBoundingClientRect().top)")
-    assert len({*map(round, tops)}) == 1
-    page.locator(".st-key-mask").get_by_text("painted").click()
-    buttons = page.get_by_role("button", name=re.compile("^(Undo|Invert|Clear)$"))
+    assert max(ends) - min(ends) < 2
+    page.locator(".experiment").get_by_role("button", name="painted").click()
+    page.locator(".experiment").get_by_role("button", name="Paint it").click()
+    buttons = page.get_by_role("button", name=re.compile("(Undo|Invert|Clear)$"))
     expect(buttons).to_have_count(3)
-    settle(page)
-    page.evaluate(FONTS)
     box = "({ top, bottom }) => `${top} ${bottom}`"
     lines = buttons.evaluate_all(f"all => all.map(each => each.getBoundingClientRect()).map({box})")
     assert len({*lines}) == 1
 
 
-@pytest.mark.parametrize("view", ["steps", "change", "ways"])
+@pytest.mark.parametrize("view", ["masking", "change", "ways"])
 def test_no_view_of_a_mask_is_wider_than_the_window(page, app, view):
-    open_masks(page, app, f"&mask_view={view}&pads=3")
+    open_masks(page, app, f"&view={view}&pads=3")
     for width in (1440, 900):
         page.set_viewport_size({"width": width, "height": 1000})
         painted(page)
         main = page.locator("[data-testid=stMainBlockContainer]")
         assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
-        panels = page.locator(PANELS).locator("canvas").all()
+        panels = [each for each in page.locator(".panels canvas").all() if each.is_visible()]
         assert panels
         edge = main.bounding_box()
         for panel in panels:
@@ -710,31 +677,6 @@ def test_going_to_the_models_and_back_changes_nothing(page, app, second):
         expect(page).to_have_url(re.compile(part))
 
 
-@pytest.mark.parametrize("name", ["Masks", "Positions"])
-def test_what_belongs_to_the_last_text_is_dimmed_while_another_one_is_typed(page, app, name):
-    """The Attention page follows what is typed, or is dimmed too: test_workbench_in_browser.py."""
-    open_app(page, app, "/?text=A%20dull%20film.")
-    go_to(page, name)
-    page.locator(".choice .head img").first.wait_for()
-    wait_until_dimmed(page, dimmed=False)
-    page.get_by_label("Sentence").fill("A clever plot.")
-    wait_until_dimmed(page, dimmed=True)
-    page.get_by_label("Sentence").press("Enter")
-    settle(page)
-    wait_until_dimmed(page, dimmed=False)
-
-
-def wait_until_dimmed(page, *, dimmed):
-    """Wait until the heads of a page are dimmed, or no longer are."""
-    dim = """dimmed => {
-        let least = 1;
-        for (let at = document.querySelector(".st-key-heads"); at; at = at.parentElement)
-            least = Math.min(least, getComputedStyle(at).opacity);
-        return (least < 0.6) === dimmed;
-    }"""
-    page.wait_for_function(dim, arg=dimmed)
-
-
 def test_going_back_brings_back_the_sentence_before(page, app):
     open_app(page, app, "/?text=A%20dull%20film.")
     expect_tokens(page, ["a", "dull", "film", "."])
@@ -753,11 +695,6 @@ def go_to(page, name):
     settle(page)
 
 
-def chosen_head(page):
-    """Return the thumbnail of the head that a page of the server's pictures shows."""
-    return page.locator(".choice .head[aria-current]")
-
-
 def test_model_sentence_layer_and_head_go_along_from_page_to_page(page, app, second):
     open_app(page, app, "/?model=twin&text=A%20dull%20film.")
     head_button(page, 3).click()
@@ -765,11 +702,11 @@ def test_model_sentence_layer_and_head_go_along_from_page_to_page(page, app, sec
     for name in ("Masks", "Positions", "Masks"):
         go_to(page, name)
         expect(page.get_by_role("combobox", name="Model")).to_have_value(re.compile("^twin · "))
-        expect(page.get_by_label("Sentence")).to_have_value("A dull film.")
-        expect(chosen_head(page)).to_have_accessible_name(re.compile("^Layer 2, head 3"))
+        expect_text(page, "A dull film.")
+        expect(page.locator(".place")).to_contain_text("Layer 2, head 3")
         for part in ("model=twin", "head=3", "layer=2", "text=A"):
             expect(page).to_have_url(re.compile(part))
-    page.locator(".choice").get_by_role("button", name=re.compile("^Layer 2, head 2")).click()
+    head_button(page, 2).click()
     page.wait_for_url(re.compile("head=2"))
     settle(page)
     go_to(page, "Attention")

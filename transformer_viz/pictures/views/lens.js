@@ -241,11 +241,11 @@ class Lens {
     const theme = () => (SAVED.light ? themeWith(light, this.page.theme.font) : this.page.theme);
     return {
       ...{ selection, words, model: () => this.payload.model, theme, scene: () => this.scene() },
-      titles: () => titlesOf(selection, words(), this.count),
+      titles: () => this.titles(),
       changes: () => (this.payload.acts?.chips ?? []).map(({ text }) => text),
       answer: () => this.payload.answer,
       picture: (views, kind, around) => {
-        const titles = titlesOf(selection, words(), this.count);
+        const titles = this.titles();
         const parts = views.map((name) => ({
           ...this.views[name].surface.part(),
           title: views.length > 1 ? titles[name] : "",
@@ -333,7 +333,7 @@ class Lens {
   /** Open another model on a head of its own, or a lesson on the head that it is about. @param {Partial<LessonStart>} start */
   open({ kind, layer, head, view }) {
     this.isChosen = layer !== undefined;
-    if (view) this.selection.state.view = view;
+    if (view) this.selection.wanted.view = view;
     this.selection.state.pinned = NOTHING;
     this.selection.open({ kind, layer, head });
     if (!this.isChosen) this.openStrongest();
@@ -513,13 +513,16 @@ class Lens {
     this.title(this.count);
   };
 
+  /** The titles of the views; an experiment has its own. */
+  titles() {
+    const titles = titlesOf(this.selection, this.words(), this.count);
+    return { ...titles, ...this.payload.said?.experiment?.titles };
+  }
+
   /** Write the titles of the views. @param {Count} lines */
   title(lines) {
     this.count = lines;
-    const titles = {
-      ...titlesOf(this.selection, this.words(), lines),
-      ...this.payload.said?.experiment?.titles,
-    };
+    const titles = this.titles();
     for (const name of VIEWS) this.views[name].title.textContent = titles[name];
   }
 
