@@ -89,6 +89,7 @@ export function mount(root, bytes, host) {
   return {
     update: (/** @type {Uint8Array} */ next, /** @type {boolean} */ reopens) => lens.update(next, reopens),
     keep: () => lens.keep(),
+    project: (/** @type {boolean} */ projected) => lens.select({ projected }),
     receive: (/** @type {Effects} */ found) => lens.receive(found),
     said: () => lens.payload.said ?? null,
     shape: () => lens.selection.attention,

@@ -145,6 +145,7 @@ class Workbench {
     /** @type {number | null} */
     this.chosen = null; // number of the word that is pressed
     this.place = ""; // page and model in the address, of what Python has said last
+    this.projected = isProjected(); // whether the views are drawn larger
     this.reopens = false; // the next picture opens with the selection of the address
     this.kind = readKind(); // of attention, which the views have selected
     /** @type {string[]} */
@@ -184,6 +185,11 @@ class Workbench {
     this.place = placeInAddress();
     this.send = { setStateValue, setTriggerValue };
     ROUTES.token = data.token;
+    if (former && former.projected !== data.projected && data.projected !== this.projected) {
+      this.projected = data.projected; // chosen on the page around
+      setStateValue("projected", data.projected); // Python is told of what differs from the last it was told
+      this.lens?.project(data.projected);
+    }
     const { opened } = data;
     const changed = opened && opened.number !== LAST.opened;
     if (changed) this.openRun(opened);
@@ -541,7 +547,7 @@ class Workbench {
 
   /** The page around the views. @returns {LensHost} */
   host() {
-    let shown = isProjected();
+    this.projected = isProjected();
     return {
       start: (model) => ({ ...start(model), projected: isProjected() }),
       remember: ({ projected, ...selected }) => {
@@ -549,8 +555,8 @@ class Workbench {
         this.kind = selected.kind;
         const { of } = this.said?.experiment ?? {};
         if (of && of !== selected.kind) queueMicrotask(() => this.ask()); // its mask is another
-        if (projected !== shown) this.send?.setStateValue("projected", projected);
-        shown = projected;
+        if (projected !== this.projected) this.send?.setStateValue("projected", projected);
+        this.projected = projected;
         this.draw(); // not every view has a mask to paint on
       },
       wantsWhy: () => this.wantsWhy,
@@ -779,6 +785,7 @@ class Workbench {
   draw() {
     if (!this.told) return;
     render(this.page(), this.top);
+    this.top.classList.toggle("projected", this.told.projected);
     const isMap = this.told.page === "map";
     this.views.hidden = !this.said || isMap;
     this.steps.hidden = !this.said || !isMap;

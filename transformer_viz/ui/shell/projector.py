@@ -43,9 +43,10 @@ def keep_choice() -> None:
 
 
 def keep_projector() -> None:
-    """Keep in the URL whether the page is drawn larger, on a page whose views choose it."""
+    """Keep in the URL whether a page whose views choose it is drawn larger, and enlarge its texts then."""
     keep_choice()
     to_address(KEY, "1" if st.session_state[KEY] else "")
+    st.html(STYLE if st.session_state[KEY] else USUAL)
 
 
 def choose_projector() -> None:
