@@ -12,10 +12,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import again, go_to_page, open_page, press, shown
 from playwright.sync_api import expect
 
+from transformer_viz import store
 from transformer_viz.analysis import possible
 from transformer_viz.inspection.decode import generate, search
 from transformer_viz.ui.pages.writing.steps import BEFORE, KEY, Steps, act
 from transformer_viz.ui.pages.writing.views import MOST_STEPS
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.values.beams import LENGTH_PENALTY, BeamRequest
 from transformer_viz.values.config import END_ID, PAD_ID, START_ID, TransformerConfig
 
@@ -158,9 +160,9 @@ def test_a_model_that_does_not_write_names_those_that_do():
 
 def test_a_visitor_who_has_chosen_no_model_gets_one_that_writes():
     app = open_page()
-    assert app.session_state.model == "small"
+    assert not config_of(store.find_model(app.session_state.model)).has_decoder
     assert step_on(go_to_page(app, "writing"))["chips"] == []
-    assert app.session_state.model == "writer"
+    assert config_of(store.find_model(app.session_state.model)).has_decoder
 
 
 def test_of_a_long_text_only_what_is_read_stands_before_what_is_written(writer):

@@ -11,7 +11,7 @@ KEY = "projector"
 STYLE = """<style>
 .stMainBlockContainer { --projected: 1.65 }
 .stMainBlockContainer :is([data-testid=stMarkdownContainer], [data-testid=stCaptionContainer])
-  :is(p, li, th, td):not(.st-key-header *) { font-size: 1.125rem }
+  :is(p, li, th, td):not(.st-key-header *, .st-key-lesson-large *) { font-size: 1.125rem }
 .stMainBlockContainer .stMarkdown h3 { font-size: 1.25rem }
 .stMainBlockContainer .stTextInput input { font-size: 1.125rem }
 .stMainBlockContainer .stCheckbox label { align-items: center }
