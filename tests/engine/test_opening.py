@@ -174,12 +174,12 @@ def test_a_new_server_opens_with_the_kept_answer(new_visitor, models_folder, cac
         page = new_visitor()
         page.goto(address)
         page.locator(".lens .said").wait_for(timeout=60_000)
-        expect(page.locator(".st-key-answer")).to_contain_text(shown[0])
+        expect(page.locator(".bench .answer")).to_contain_text(shown[0])
     for each in cache.iterdir():
         each.unlink()
     with running(TRANSFORMER_VIZ_CACHE=cache) as (_, address):
         page.goto(address)
-        expect(page.locator(".st-key-answer")).to_contain_text(shown[1], timeout=60_000)
+        expect(page.locator(".bench .answer")).to_contain_text(shown[1], timeout=60_000)
     assert opening.kept_answer(request) == own
 
 

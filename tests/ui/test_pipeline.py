@@ -111,11 +111,11 @@ def test_the_lit_step_of_a_long_line_is_in_sight_in_a_narrow_window(page, home):
 
 def test_nothing_moves_when_the_line_arrives_last(page, home):
     held = held_back(page, "**/where.js")
-    page.goto(f"{home}/positions?model=imdb-sentiment&lang=en")
-    sentence = page.locator(".st-key-sentence")
-    page.locator(".st-key-answers .bars").wait_for()
+    page.goto(f"{home}/positions?model=imdb-sentiment&lang=en&view=table")
+    table = page.locator(".stPlotlyChart").first
+    table.wait_for()
     settle(page)
-    before = sentence.bounding_box()
+    before = table.bounding_box()
     held[0].continue_()
     expect(lit(page)).to_have_text("+ positions")
-    assert sentence.bounding_box() == before
+    assert table.bounding_box() == before

@@ -571,23 +571,23 @@ class Lens {
 
   /** Show where in the model the selected head is; in the app, the other steps are a press away. */
   showPipeline() {
-    const { pipeline } = this.payload;
+    const { pipeline, said } = this.payload;
     const { kind } = this.selection.state;
-    const now = JSON.stringify([kind, pipeline]);
+    const about = said?.experiment?.part;
+    const now = JSON.stringify([kind, about, pipeline]);
     if (!pipeline) return;
     if (now === this.line) {
       reveal(this.pipeline); // what stands beside it may have left it less room
       return;
     }
     this.line = now;
+    const isLit = (/** @type {Step} */ step, /** @type {string} */ stack) =>
+      about ? step.part === about && stack === pipeline.stacks[0].stack : step.kind === kind;
     const press = (/** @type {Step} */ step, /** @type {string} */ stack) => {
       if (step.kind && !step.is_norm) this.select({ kind: step.kind });
       else openMap({ stack, part: step.part, layer: this.selection.state.layer });
     };
-    showIn(
-      this.pipeline,
-      pipelineOf(pipeline, (step) => step.kind === kind, hasPages() ? press : null),
-    );
+    showIn(this.pipeline, pipelineOf(pipeline, isLit, hasPages() ? press : null));
   }
 
   /**

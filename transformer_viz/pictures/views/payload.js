@@ -204,6 +204,7 @@
  * @property {string} [bits] Of its mask in the first layer.
  * @property {Record<string, string>} [titles] Of the matrices.
  * @property {Record<"sums" | "same" | "little" | "blocked" | "not_blocked", string>} [ways] Sentences on two ways to mask.
+ * @property {string} [part] What it is about, of the first stack; none: the attention that is shown.
  * @property {{said: string, tip: string}} [asks] The question of the experiment.
  * @property {string[][]} [table] Rows of texts; the first has the headings.
  * @property {Run & {before: Run} | null} there Both runs as the Attention page asks them; null: it cannot.

@@ -461,6 +461,7 @@ class Workbench {
       this.map.openWanted();
       return;
     }
+    this.views.hidden = false; // what is hidden has no size
     if (this.lens) this.lens.update(bytes, this.reopens);
     else this.lens = mount(this.views, bytes, this.host());
     this.reopens = false;

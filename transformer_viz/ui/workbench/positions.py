@@ -49,6 +49,8 @@ def positions(
     notes = [*_lack(words, asked.model, models)] if config.positions == "none" else []
     table, notes_below = _table(words, config, (base, changed), (before, after), ask)
     said = {"asks": _question(words, changed), "table": table}
+    if not config.positions_in_attention:
+        said["part"] = "positions"
     return Experiment(both, Found(after, before), menu, said, {}, notes + notes_below, both)
 
 
