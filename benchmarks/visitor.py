@@ -1,14 +1,16 @@
-"""A simulated visitor on the app's websocket: the messages of a browser, without a browser."""
+"""A simulated visitor: what a browser sends to the websocket and the data routes of the app."""
 
 import argparse
 import asyncio
 import contextlib
 import itertools
+import json
 import random
 import time
 from collections import Counter
 from urllib.parse import parse_qsl, urlencode
 
+import httpx
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -58,8 +60,8 @@ Overrated, but that last shot still haunts me.
 They should show this in schools, as a warning.
 Simple, funny, human: go and see it.""".splitlines()
 
-PICTURE = "transformer_viz.streamlit"
-"""Name of the component that draws the attention of a sentence."""
+WORKBENCH = "transformer_viz.workbench"
+"""Name of the component that asks the data routes."""
 
 REVIEWS = [" ".join(pair) for pair in itertools.permutations(SENTENCES, 2)]
 """Texts to type: more than the server caches answers for."""
@@ -76,10 +78,19 @@ def stream_of(url):
     return url.replace("http", "ws", 1).rstrip("/") + "/_stcore/stream"
 
 
+def home_of(stream):
+    """Return the address of the app whose websocket is at `stream`."""
+    return stream.replace("ws", "http", 1).removesuffix("_stcore/stream")
+
+
 def print_errors(errors):
     """Print the most frequent errors with their counts."""
     for error, count in Counter(errors).most_common(5):
         print(f"{count:5} x {error[:120]}")
+
+
+class RefusedError(Exception):
+    """A question that a data route has not answered."""
 
 
 class Visitor:
@@ -87,15 +98,16 @@ class Visitor:
 
     Attributes:
         is_open: Whether the session has begun and no error has ended it.
+        told: What the page tells the workbench: its token, the model, examples.
     """
 
     def __init__(self, address, seed):
         self.address, self.chance = address, random.Random(seed)
         self.socket, self.is_open = None, False
-        self.box, self.text, self.query = None, None, {}
-        self.kept, self.max_age, self.runs, self.views = {}, 0, 0, 0
+        self.routes = httpx.AsyncClient(base_url=home_of(address), timeout=PATIENCE, trust_env=False)
+        self.told, self.query = None, {}
+        self.kept, self.max_age, self.runs = {}, 0, 0
         self.waits = {"arrival": [], "picture": [], "sentence": []}
-        self.seen = None
         self.errors = []
 
     @contextlib.contextmanager
@@ -103,18 +115,23 @@ class Visitor:
         """Record a closed or silent socket as an error, which ends the session."""
         try:
             yield
-        except (OSError, websockets.WebSocketException) as error:
+        except (OSError, websockets.WebSocketException, httpx.HTTPError, RefusedError) as error:
             self.is_open = False
             self.errors.append(repr(error))
 
     async def arrive(self):
-        """Open the session and wait for its page."""
+        """Open the session and wait for its page, with the first picture."""
         with self.noting_errors():
+            begin = time.perf_counter()
             self.socket = await websockets.connect(
                 self.address, subprotocols=["streamlit"], max_size=None, proxy=None
             )
             self.is_open = True
-            await self.run("arrival")
+            await self.open_page()
+            if self.told is None:
+                raise RefusedError("There is no workbench on the page.")
+            await self.ask(self.query.get("text", self.told["examples"][0]))
+            self.waits["arrival"].append(1000 * (time.perf_counter() - begin))
 
     async def stay(self, think, until):
         """Type texts after random pauses until the time is over."""
@@ -130,46 +147,70 @@ class Visitor:
 
     async def leave(self):
         """Close the session."""
+        await self.routes.aclose()
         if self.socket:
             await self.socket.close()
 
     async def type(self, text):
-        """Type a text and wait for its attention."""
-        if self.box is None:
-            self.errors.append("no box for a sentence on the page")
-            return
-        self.text = text
-        await self.run("sentence")
+        """Type a text and wait for its attention, and then for the reasons of its answer."""
+        with self.noting_errors():
+            begin = time.perf_counter()
+            explains = await self.ask(text)
+            self.waits["picture"].append(1000 * (time.perf_counter() - begin))
+            if explains:
+                await self.ask(text, wants="why", about={})
+            self.waits["sentence"].append(1000 * (time.perf_counter() - begin))
 
-    async def run(self, name):
-        """Send a browser's message, read until the run has ended, and record the wait."""
+    async def ask(self, text, **more):
+        """Ask for a run, until the last byte of the answer; return whether its reasons can be asked for.
+
+        Raises:
+            RefusedError: If there is no answer.
+        """
+        question = self.question(text) | more
+        answer = await self.routes.post("data/ask", json=question, headers={"X-Token": self.told["token"]})
+        line, content = b"{}", answer.content
+        while content and "bytes" not in json.loads(line):  # lines of progress come before it
+            line, _, content = content.partition(b"\n")
+        header = json.loads(line)
+        if "key" not in header:
+            raise RefusedError(str(header.get("problem") or header.get("hint") or header))
+        length = int.from_bytes(content[:8], "little")
+        return bool(json.loads(content[8 : 8 + length]).get("said", {}).get("explains"))
+
+    def question(self, text):
+        """Return what the workbench asks for a text."""
+        told = self.told
+        return {
+            **{
+                "model": told["model"],
+                "text": text,
+                "target": "",
+                "changes": {},
+                "before": None,
+                "filled": [],
+            },
+            **{"looks": [], "ablates": self.query.get("effects") == "1", "stamp": told["stamp"]},
+            **{"language": told["language"], "lesson": "", "revealed": False},
+        }
+
+    async def open_page(self):
+        """Send a browser's message, and read until the run of the page has ended."""
         message = BackMsg()
         request = message.rerun_script
         request.query_string = urlencode(self.query)
         request.cached_message_hashes.extend(self.kept)
-        if self.text is not None:
-            request.widget_states.widgets.add(id=self.box.id).string_value = self.text
-        errors = len(self.errors)
-        begin, self.seen = time.perf_counter(), None
-        with self.noting_errors():
-            await self.socket.send(message.SerializeToString())
-            async with asyncio.timeout(PATIENCE):
-                while not self.take(await self.socket.recv()):
-                    pass
-        wait = 1000 * (time.perf_counter() - begin)
-        if self.is_open and not self.views:
-            self.errors.append(f"{name}: no attention")
-        if len(self.errors) == errors:
-            self.waits[name].append(wait)
-            if self.seen and name == "sentence":
-                self.waits["picture"].append(1000 * (self.seen - begin))
+        await self.socket.send(message.SerializeToString())
+        async with asyncio.timeout(PATIENCE):
+            while not self.take(await self.socket.recv()):
+                pass
 
     def take(self, payload):
         """Process one message; return whether it ends a run."""
         message = ForwardMsg.FromString(payload)
         match message.WhichOneof("type"):
             case "new_session":
-                self.views, self.max_age = 0, message.new_session.config.max_cached_message_age
+                self.max_age = message.new_session.config.max_cached_message_age
             case "page_info_changed":
                 self.query = dict(parse_qsl(message.page_info_changed.query_string))
             case "delta":
@@ -189,13 +230,10 @@ class Visitor:
         return False
 
     def see(self, delta):
-        """Record a delta's element if it is the views, an exception or the text box."""
+        """Record a delta's element if it is the workbench or an exception."""
         kind = delta.new_element.WhichOneof("type")
         if kind == "bidi_component":
-            self.views += 1
-            if delta.new_element.bidi_component.component_name == PICTURE:
-                self.seen = self.seen or time.perf_counter()
+            if delta.new_element.bidi_component.component_name == WORKBENCH:
+                self.told = json.loads(delta.new_element.bidi_component.json)
         elif kind == "exception":
             self.errors.append(f"{delta.new_element.exception.type}: {delta.new_element.exception.message}")
-        elif kind == "text_input":
-            self.box = delta.new_element.text_input

@@ -1,10 +1,10 @@
-"""Waiting times of simulated visitors on the app's websocket, and processor time of the server.
+"""Waiting times of simulated visitors of the app, and processor time of the server.
 
 `python benchmarks/visitors.py [--visitors 30] [--think 5] [--seconds 60] [--url http://127.0.0.1:8501]`.
 Without `--url` it starts the app. It waits for the attention of a first visitor's text; then all sessions
 open at once; when the last has its page, each types another sentence after random pauses of `--think` seconds
-on average. The wait for the picture lasts from sending the sentence to the message with its attention; that
-for the sentence to Streamlit's message that the run has ended, with the words tinted.
+on average. The wait for the picture lasts from sending the sentence to the last byte of its attention; that
+for the sentence to the last byte of the reasons, by which the words are tinted.
 Processor time is that of the server process while they type, without its children; not measured with
 `--url`. Exit status 1 if there was any error: an exception on the page, a failed run, a run without
 attention, a closed socket.

@@ -1,7 +1,6 @@
 // The history of the browser: one entry for a page as it opens, and one for each choice on it.
 
 import { forget, withSelection } from "./address.js";
-import { withholdOwnMessages } from "./alone.js";
 
 const VIEWS = ".st-key-workbench"; // those that have their selection in the address
 const LINKS = ".stPageLink a:not(.st-key-page-shown *), [class*=st-key-leave-] button"; // to other pages
@@ -52,8 +51,6 @@ window.addEventListener(
   ({ target }) => (leaving = target instanceof Element && target.closest(LINKS) !== null),
   true,
 );
-
-withholdOwnMessages();
 
 window.addEventListener("popstate", () => {
   [leaving, untouched] = [false, true];
