@@ -1,4 +1,4 @@
-"""Matrices of one group in a real browser, the heads of a training: what they show and say is what was packed."""
+"""Matrices of one group in a real browser, the heads of a training: they show what was packed."""
 
 import base64
 import csv
