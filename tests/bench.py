@@ -10,6 +10,9 @@ from transformer_viz.ui.shell.card_facts import examples_of
 from transformer_viz.ui.workbench.question import Question
 from transformer_viz.ui.workbench.seat import new_seat, seat_of
 
+EXPERIMENTS = {"masks": ("mask", "reach", "causal", "pads", "bits"), "positions": ("do", "swap", "seed")}
+"""Page -> the parts of the address that say what is chosen there; workbench.js."""
+
 
 class Bench:
     """One workbench: its state, and the answer that it shows.
@@ -20,6 +23,7 @@ class Bench:
         header: The last line of the last answer.
         views: The header of the payload of the views; None: there is no picture.
         arrays: Kind of attention -> its arrays.
+        map: On the page of the map: its header, and a function that returns an array.
         told: The lines that came before the last one.
     """
 
@@ -32,7 +36,10 @@ class Bench:
         question = Question.read(self.seat, self.state | how)
         self.header, content = question.answer(lambda line: line is None or self.told.append(line))
         self.state |= self.header["state"]
-        self.views, self.arrays = unpack(content) if content else (None, {})
+        if self.state.get("wants") == "map":
+            self.map = map_in(content)
+        else:
+            self.views, self.arrays = unpack(content) if content else (None, {})
         return self
 
     def act(self, do, **act):
@@ -126,7 +133,16 @@ def fresh(told, address):
     """Return the state that workbench.js makes of an address when it opens; tests/node/workbench.test.mjs."""
     parts = told["opened"] or {"effects": "", **address}
     lesson = told["lesson"] or {"name": "", "revealed": False}
-    return {
+    page = told["page"]
+    if page == "map":
+        asked = {"wants": "map"}
+    elif page in EXPERIMENTS:
+        names = (*EXPERIMENTS[page], *(["kind"] if page == "masks" else []))
+        chosen = {name: address[name] for name in names if address.get(name)}
+        asked = {"experiment": {"page": page, **chosen}}
+    else:
+        asked = {}
+    return asked | {
         "model": told["model"],
         "text": parts.get("text", next(iter(told["examples"]), "")),
         "target": parts.get("target", ""),

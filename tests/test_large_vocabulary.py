@@ -15,8 +15,8 @@ from small_models import with_random_parameters, write
 from transformer_viz.analysis import softmax
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.ui.pages.attention.page import npz_of
 from transformer_viz.ui.shell.answers import whole_answer
+from transformer_viz.ui.workbench.view import npz_of
 from transformer_viz.values.comparison import compare
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.likeliest import KEPT, MOST_LABELS, Likeliest, is_whole, narrowed

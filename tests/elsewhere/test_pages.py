@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from pages import array, figures, open_page, shown
+from bench import bench_on, texts_of
+from numpy.testing import assert_allclose, assert_array_equal
+from pages import array, components, figures, open_page, shown
 from playwright.sync_api import expect
-from streamlit.testing.v1 import AppTest
-from transformer_viz.ui.pages.masks.sides import Side
 
 from transformer_viz.analysis import output_names
 from transformer_viz.inspection.explorer import load
@@ -19,6 +18,7 @@ from transformer_viz.pictures.map import map_payload
 from transformer_viz.pictures.output import LIKELIEST
 from transformer_viz.store.format import ModelSummary
 from transformer_viz.ui.shell.language import escaped
+from transformer_viz.ui.workbench.said import notes_of
 
 HERE = Path(__file__).parent / "models"
 
@@ -50,7 +50,7 @@ VIEWS = [
     *(("positions", {"view": view}, POSITIONS) for view in ("experiment", "table", "rotation")),
     ("positions", {"view": "kinds"}, ("bert", "llama", "t5")),
     ("positions", {"do": "remove"}, ("roberta", "qwen3-classes", "t5-encoder", "bart")),
-    *(("masks", {"mask_view": view}, MASKS) for view in ("steps", "change", "ways")),
+    ("masks", {}, MASKS),
     ("writing", {}, ("bert-masked", "gpt2", "t5-encoder", "t5")),
     ("train", {}, ("bert", "gpt2")),
 ]
@@ -86,6 +86,8 @@ def test_every_page_shows_a_model_of_the_hub(page, address, model):
     app = open_page(page, model=model, **address)
     assert not app.error
     assert "something went wrong" not in shown(app)
+    if components(app, "workbench"):
+        assert bench_on(app).header["key"]
 
 
 def test_the_card_names_heads_that_are_not_read_and_what_is_read_at_most(models_folder):
@@ -102,18 +104,11 @@ def test_the_card_names_heads_that_are_not_read_and_what_is_read_at_most(models_
 
 
 def test_of_a_text_that_is_cut_a_page_says_what_is_read_here_and_what_could_be(uncompiled):
-    def page(trace, model):
-        from transformer_viz.ui.shell.reading import show_reading
-
-        show_reading(trace, model)
-
     explorer = uncompiled(HERE / "gpt2")
     trace = explorer.trace("good " * 90, keep="weights")
     for card in ({"longest": 1024}, {}):
         model = ModelSummary("gpt2", explorer.config, card, 1, None, HERE)
-        app = AppTest.from_function(page, kwargs={"trace": trace, "model": model}, default_timeout=60).run()
-        assert not app.exception
-        said = [caption.value for caption in app.caption]
+        said = texts_of(notes_of(Words("en"), model, trace, "gpt2"))
         assert said[0].endswith("the model read the first 48.")
         limit = "Here this model reads at most 48 tokens, though it was made for 1,024."
         assert (limit in said) == bool(card)
@@ -121,8 +116,9 @@ def test_of_a_text_that_is_cut_a_page_says_what_is_read_here_and_what_could_be(u
 
 @pytest.mark.parametrize("page", ["", "masks"])
 def test_a_model_without_an_output_layer_has_no_answer(page):
-    assert NOTHING in shown(open_page(page, model="bert", mask="causal"))
-    assert NOTHING not in shown(open_page(page, model="bert-classes", mask="causal"))
+    for model, has in (("bert", False), ("bert-classes", True)):
+        said = bench_on(open_page(page, model=model, mask="causal")).said
+        assert (NOTHING in json.dumps(said)) != has
 
 
 def test_only_the_card_of_a_model_with_classes_has_a_temperature():
@@ -133,16 +129,15 @@ def test_only_the_card_of_a_model_with_classes_has_a_temperature():
 
 
 def test_changed_positions_of_a_model_without_an_output_layer_move_weights_alone():
-    app = open_page("positions", model="bert", do="remove")
-    table = next(element.value for element in app.markdown if element.value.startswith("| |"))
-    assert table.splitlines()[0].count("|") == 3
-    assert "→" not in table
+    bench = bench_on(open_page("positions", model="bert", do="remove"))
+    assert {len(row) for row in bench.menu["table"]} == {2}
+    assert "→" not in json.dumps(bench.menu["table"], ensure_ascii=False)
 
 
 def test_two_runs_of_a_model_without_an_output_layer_are_compared(engine):
     before = '{"model": "bert", "text": "The film was good."}'
-    app = open_page("", model="bert", text="The film was not good.", before=before)
-    assert not app.error
+    bench = bench_on(open_page("", model="bert", text="The film was not good.", before=before))
+    assert "before" in bench.arrays["encoder"]
 
 
 def test_the_map_of_a_model_without_an_output_layer_shows_lengths_and_no_predictions(app, new_visitor):
@@ -204,24 +199,26 @@ def test_what_the_map_says_of_a_step_is_what_this_model_computes():
 
 def test_the_mask_of_a_head_is_that_of_its_layer():
     explorer = load(HERE / "gemma2")
-    own, causal = (
-        Side(name, "decoder", explorer.request(TEXT), explorer.trace(TEXT, attention_mask=mask))
-        for name, mask in (("own", None), ("causal", "causal"))
-    )
-    config = explorer.config
-    layers = range(config.num_layers)
-    differs = [(own.head(layer, 0).mask != causal.mask_of(layer)).any() for layer in layers]
-    assert differs == [config.window_of(layer) is not None for layer in layers]
-    assert own.equals(own)
-    assert not own.equals(causal)
+    bench = bench_on(open_page("masks", model="gemma2", mask="causal", text=TEXT))
+    shown_there = bench.arrays["decoder"]["mask"] > 0
+    own, causal = (explorer.trace(TEXT, attention_mask=mask).kinds()["decoder"] for mask in (None, "causal"))
+    config, shape = explorer.config, shown_there.shape[2:]
+    for layer in range(config.num_layers):
+        mask = shown_there[layer % len(shown_there), 0]
+        assert_array_equal(mask, np.broadcast_to(causal.mask_of(layer)[0], shape))
+        differs = (mask != np.broadcast_to(own.mask_of(layer)[0], shape)).any()
+        assert differs == (config.window_of(layer) is not None)
+
+
+def offered_by(model):
+    """Return what the experiment with positions can do to a model."""
+    [found, *_] = bench_on(open_page("positions", model=model)).menu["groups"]
+    return [text for _, text in found["options"]]
 
 
 def test_rotary_positions_are_no_table_and_cannot_be_swapped():
     assert "it rotates queries and keys" in shown(open_page("positions", model="llama", view="table"))
-    assert open_page("positions", model="llama").segmented_control(key="do").options == [
-        "Shuffle tokens",
-        "Remove encoding",
-    ]
+    assert offered_by("llama") == ["Shuffle tokens", "Remove encoding"]
 
 
 def test_relative_positions_are_drawn_by_head_and_distance():
@@ -238,10 +235,7 @@ def test_relative_positions_are_drawn_by_head_and_distance():
         assert_allclose(array(curves[2]["y"])[12], bias[0, 2])
     app.segmented_control(key="picture").set_value("heatmap").run()
     assert array(figures(app)[0]["data"][0]["z"]).shape == (4, 13)
-    assert open_page("positions", model="t5").segmented_control(key="do").options == [
-        "Shuffle tokens",
-        "Remove encoding",
-    ]
+    assert offered_by("t5") == ["Shuffle tokens", "Remove encoding"]
 
 
 def test_a_model_with_a_table_and_a_bias_shows_one_of_them(engine):

@@ -1,12 +1,11 @@
-"""From Positions and Masks to the comparison on Attention, run by Streamlit's own test harness."""
+"""From Positions and Masks to the comparison on Attention."""
 
 import json
 
 import numpy as np
 import pages
 import pytest
-from bench import bench_on, told_to
-from pages import press
+from bench import bench_on, open_bench
 
 import transformer_viz as tv
 from transformer_viz.analysis import mask_to_bits
@@ -17,15 +16,18 @@ pytestmark = pytest.mark.usefixtures("engine", "shipped")
 TEXT = "This film was not good at all"
 
 
-def compared(app):
-    """Return (A, changes of B) of what the Attention page opens."""
-    opened = told_to(pages.go_to_page(app, "attention"))["opened"]
-    return Request.from_json(opened["before"]), json.loads(opened["changes"] or "{}")
+def compared(page, **address):
+    """Return what *Compare on Attention* on a page opens: A, the changes of B, and the bench with both."""
+    there = bench_on(pages.open_page(page, **address)).menu["there"]
+    bench = open_bench(**there)
+    assert bench.header["key"]
+    before = there["before"] | {"target": there["before"]["target"] or None}
+    return Request.from_json(json.dumps(before)), there["changes"], bench
 
 
-def chips(app):
+def chips(bench):
     """Return the changes that the views say are in force."""
-    return [chip["text"] for chip in bench_on(app).views["acts"]["chips"]]
+    return [chip["text"] for chip in bench.views["acts"]["chips"]]
 
 
 @pytest.mark.parametrize(
@@ -37,11 +39,9 @@ def chips(app):
     ],
 )
 def test_a_change_of_the_positions_is_compared_head_by_head(address, changes):
-    app = pages.open_page("positions", model="hotel-zh", text="房间很干净。", **address)
-    before, found = compared(press(app, "Compare on Attention"))
+    before, found, _ = compared("positions", model="hotel-zh", text="房间很干净。", **address)
     assert before == Request(before.model, "房间很干净。")
     assert found == changes
-    assert not app.error
 
 
 @pytest.mark.parametrize(
@@ -56,21 +56,18 @@ def test_a_change_of_the_positions_is_compared_head_by_head(address, changes):
     ],
 )
 def test_a_mask_is_compared_head_by_head(address, former, changes):
-    app = pages.open_page("masks", model="attention-only", text=TEXT, **address)
-    before, found = compared(press(app, "Compare on Attention"))
+    before, found, _ = compared("masks", model="attention-only", text=TEXT, **address)
     assert before == Request.of(before.model, TEXT, **former)
     assert found == changes
-    assert not app.error
 
 
 def test_a_painted_mask_is_compared_head_by_head():
     bits = mask_to_bits(np.eye(3, dtype=bool))
-    app = pages.open_page("masks", model="attention-only", text="a dull film", mask="painted", bits=bits)
-    before, found = compared(press(app, "Compare on Attention"))
+    address = {"model": "attention-only", "text": "a dull film", "mask": "painted", "bits": bits}
+    before, found, bench = compared("masks", **address)
     assert before == Request.of(before.model, "a dull film")
     assert found == {"attention_mask": f"painted:{bits}"}
-    assert "mask: painted" in chips(app)
-    assert not app.error
+    assert "mask: painted" in chips(bench)
 
 
 @pytest.mark.quick(
@@ -91,12 +88,10 @@ def test_a_mask_of_a_translator_is_compared_head_by_head(kind, name, mask, chip)
     sides = len(trace.target_ids), len(trace.target_ids if kind == "decoder" else trace.token_ids)
     bits = mask_to_bits(np.tri(*sides, k=2, dtype=bool))
     painted = {"bits": bits} if mask == "painted" else {}
-    app = pages.open_page("masks", mask=mask, **asked, **painted)
-    before, found = compared(press(app, "Compare on Attention"))
+    before, found, bench = compared("masks", mask=mask, **asked, **painted)
     assert before == Request.of(before.model, asked["text"], trace.target_text if painted else None)
     assert found == {name: f"painted:{bits}" if painted else "none"}
-    assert chip in chips(app)
-    assert not app.error
+    assert chip in chips(bench)
 
 
 @pytest.mark.parametrize("model", [5, None, ["a"], "../models/attention-only", "gone"])

@@ -102,7 +102,7 @@ def ask(client, seat, **given):
 
 def test_a_question_is_answered_by_what_the_views_draw_and_its_key(client, seat, explorer):
     header, content = ask(client, seat)
-    assert set(header) == {"state", "key", "bytes"}
+    assert set(header) == {"state", "stamp", "key", "bytes"}
     state = {"model": "small", "text": TEXT, "target": "", "changes": {}, "before": None, "filled": []}
     assert header["state"] == state
     found, arrays = unpack(content)
@@ -729,10 +729,10 @@ def breaks_on(monkeypatch, breaks):
     """Make the packing of a view fail whenever something holds of what is asked."""
     packs = questions.view_bytes
 
-    def packed(asked, *args):
-        if breaks(asked):
+    def packed(made, *args):
+        if breaks(made.asked):
             raise KeyError(SECRET)
-        return packs(asked, *args)
+        return packs(made, *args)
 
     monkeypatch.setattr(questions, "view_bytes", packed)
 

@@ -192,7 +192,7 @@ def test_no_sentence_is_unused_and_none_is_missing():
             and is_word_of(key.rpartition(".")[2], views, source)
         )
     ]
-    assert unused == []
+    assert not unused, " ".join(unused)
     assert all(map(Words("en").has, re.findall(r'\b(?:t|words)\(\s*"([^"]+)"', source)))
 
 

@@ -21,12 +21,11 @@ from transformer_viz.ui.shell.card import (
     NO_LICENCE,
     calibration_of,
     drawn_metric,
-    limits_of,
     metric_text,
     metrics_of,
     origin,
 )
-from transformer_viz.ui.shell.card_facts import examples_of, history_of
+from transformer_viz.ui.shell.card_facts import examples_of, history_of, limits_in
 from transformer_viz.ui.shell.shelf import free_name, purpose_of
 from transformer_viz.values.config import CHOICES
 
@@ -598,10 +597,10 @@ def test_what_a_model_does_is_said_as_its_card_says_it():
 
 
 def test_the_limits_of_a_model_are_told_as_they_are_written():
-    assert limits_of({"limits": {"en": "Not for poems.", "zh": "不适用于诗歌。"}}) == "Not for poems."
+    assert limits_in({"limits": {"en": "Not for poems.", "zh": "不适用于诗歌。"}}, "en") == "Not for poems."
     for card in ({"limits": {"zh": "不适用于诗歌。"}}, {"limits": ["x"]}, {}):
-        assert limits_of(card) == ""
-    assert len(limits_of({"limits": {"en": "x" * 99_999}})) == 1000
+        assert limits_in(card, "en") == ""
+    assert len(limits_in({"limits": {"en": "x" * 99_999}}, "en")) == 1000
 
 
 def test_what_a_card_does_not_say_is_left_out():

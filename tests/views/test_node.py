@@ -115,10 +115,9 @@ def traces():
 
 
 def ways_to_mask(trace):
-    """Return the first head's matrices by three ways to mask, worked out apart from the views; None for a gap.
+    """Return the mask, and the first head's weights by two other ways to mask; None for a gap.
 
-    A row that may attend to nothing keeps no weight, is even beside 10^9 (its scores are lost to rounding), and
-    keeps no weight, in turn.
+    A row that may attend to nothing is even beside 10^9, in which its scores are lost to rounding.
     """
     mask = trace.values.attention_mask[0]
     scores = half(trace.encoder[0].attention.scores)[0]

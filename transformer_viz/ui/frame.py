@@ -81,7 +81,8 @@ def show() -> None:
         begin_from_address()
     to_open = with_lessons.get(st.session_state.pop(TO_OPEN, ""), page)
     if to_open is not page and not is_history_navigation():  # a step back would lead forward again
-        st.switch_page(to_open, query_params={"lesson": st.session_state[LESSON]})
+        lesson = st.session_state.get(LESSON)
+        st.switch_page(to_open, query_params={"lesson": lesson} if lesson else {})
     if page is not models_page:
         models.leave()
     if page in about_model:

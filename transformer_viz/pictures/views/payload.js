@@ -1,5 +1,6 @@
 // What Python packed (payload.py), as typed arrays over the same bytes: only the header is parsed, nothing is copied.
 
+/** @import {Run} from "./routes.js" */
 /** @import {Word} from "./labels.js" */
 /** @import {Pipeline} from "./pipeline.js" */
 /** @import {ViewName} from "./selection.js" */
@@ -205,6 +206,7 @@
  * @property {Record<"sums" | "same" | "little" | "blocked" | "not_blocked", string>} [ways] Sentences on two ways to mask.
  * @property {{said: string, tip: string}} [asks] The question of the experiment.
  * @property {string[][]} [table] Rows of texts; the first has the headings.
+ * @property {Run & {before: Run} | null} there Both runs as the Attention page asks them; null: it cannot.
  */
 
 /** @typedef {{start: number, end: number, tokens: number[], gap: boolean}} SpokenWord */

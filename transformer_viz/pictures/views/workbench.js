@@ -1079,7 +1079,7 @@ class Workbench {
   }
 
   /** The menu of an experiment, and what it has found. @param {Experiment} made */
-  experimentOf({ groups, sliders, switches, again, note, painted, asks, table }) {
+  experimentOf({ groups, sliders, switches, again, note, painted, asks, table, there }) {
     return html`<div class="experiment">
         ${asks ? html`<h3 class="question" title=${asks.tip}>${asks.said}</h3>` : nothing}
         ${groups.map(
@@ -1119,9 +1119,16 @@ class Workbench {
         )}
         ${again ? html`<button @click=${() => this.choose({ [again.name]: again.value })}>⚄ ${again.label}</button>` : nothing}
         ${painted ? this.brushes() : nothing}
+        ${there ? html`<button title=${this.words["change.compare_there.help"]} @click=${() => this.compareThere(there)}>${this.words["change.compare_there"]}</button>` : nothing}
         ${note ? html`<p class="small">${note}</p>` : nothing}
         ${table ? html`<table class="moves">${table.map((row, at) => html`<tr>${row.map((text) => (at ? html`<td>${text}</td>` : html`<th>${text}</th>`))}</tr>`)}</table>` : nothing}
       </div>`;
+  }
+
+  /** Show both runs of an experiment on the Attention page. @param {Run & {before: Run}} runs */
+  compareThere(runs) {
+    Object.assign(this.state, runs, { filled: [] });
+    this.send?.setTriggerValue("page", "attention");
   }
 
   /** What changes a painted mask as a whole, or leads to the view in which it is painted. */

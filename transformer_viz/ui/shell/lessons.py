@@ -14,8 +14,8 @@ from transformer_viz.values.lesson import Lesson
 LESSON = "lesson"
 """Session and URL key of the name of the lesson that is open; "": none."""
 
-TO_OPEN = "lesson-page"
-"""Session key of the name of the page that a lesson has yet to open."""
+TO_OPEN = "page-to-open"
+"""Session key of the name of a page that is yet to be opened."""
 
 GUESS, GUESSED, REVEALED = "lesson-guess", "lesson-guessed", "lesson-revealed"
 """Session keys: the choice, what was chosen when the lesson was revealed, and the lesson that is revealed."""

@@ -46,6 +46,7 @@ class Experiment(NamedTuple):
         said: What else the browser is told of it.
         captions: Kind of attention -> further sentences on each head, by layer.
         notes: Sentences on the whole run.
+        there: Both runs as the Attention page asks them; None: it cannot.
     """
 
     asked: Asked
@@ -54,6 +55,7 @@ class Experiment(NamedTuple):
     said: Mapping[str, Any] = MappingProxyType({})
     captions: Mapping[str, list[list[str]]] = MappingProxyType({})
     notes: Sequence[Item] = ()
+    there: Asked | None = None
 
 
 class Menu(NamedTuple):

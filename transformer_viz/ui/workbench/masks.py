@@ -150,7 +150,24 @@ def masks(asked: Asked, given: Mapping[str, str], ask: Ask) -> Experiment:
     notes = [{"said": each} for each in _notes(words, config, base, chosen, other, ask)]
     both = asked._replace(request=chosen.request, before=other.request, looks=(), ablates=False)
     found, captions = Found(chosen.trace, other.trace), {kind: _captions(words, chosen, other)}
-    return Experiment(both, found, menu, said, captions, notes)
+    there = _there(config, base, unchanged, both, ask)
+    return Experiment(both, found, menu, said, captions, notes, there)
+
+
+def _there(config, base: Request, unchanged: Trace, both: Asked, ask: Ask) -> Asked | None:
+    """Return both runs as the Attention page asks them; None: it cannot.
+
+    An encoder-decoder writes its target there. A mask that fits one length of the target needs it as a text,
+    which may be tokenized otherwise.
+    """
+    target, sides = base.target, (both.request, both.before or both.request)
+    if target is None and unchanged.target_ids.size and any(sized(config, each.changes) for each in sides):
+        target = unchanged.target_text
+        found: Trace = ask(dataclasses.replace(base, target=target))
+        if not np.array_equal(found.target_ids, unchanged.target_ids):
+            return None
+    request, before = (dataclasses.replace(each, target=target) for each in sides)
+    return both._replace(request=request, before=before)
 
 
 def _choice(words, config, trace, kind, given: Mapping[str, str]) -> tuple[Choice, Menu]:

@@ -11,7 +11,7 @@ from transformer_viz.ui.shell.changing import BEFORE, CHANGES
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import t, words
 from transformer_viz.ui.shell.lesson_strip import show_room
-from transformer_viz.ui.shell.lessons import REVEALED, begin, lessons, open_lesson
+from transformer_viz.ui.shell.lessons import REVEALED, TO_OPEN, begin, lessons, open_lesson
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
 from transformer_viz.ui.shell.projector import is_projected, keep_projector
 from transformer_viz.ui.shell.session import visitor
@@ -36,6 +36,7 @@ WORDS = (
     *("target.label", "target.placeholder", "work.working", "work.give_up", "work.given_up", "work.again"),
     *("why.label", "why.help", "why.about", "why.about.help", "looks.label", "looks.help", "list.comma"),
     *("effects.help", "runs.earlier", "runs.a", "runs.b", "change.undo_all", "change.end"),
+    *("change.compare_there", "change.compare_there.help"),
     *("runs.changes.one", "runs.changes.other", "unexpected.again"),
     *("download.csv", "download.npz", "download.html", "download.effects"),
     *("bench.edit", "bench.edit_help", "bench.word", "bench.bring", "bench.take_away", "bench.other_token"),
@@ -93,6 +94,7 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
         on_projected_change=_project,
         on_model_change=_choose_model,
         on_lesson_change=_begin_first,
+        on_page_change=_open_page,
     )
 
 
@@ -149,6 +151,11 @@ def _begin_first():
 def _project():
     """Keep the size that was chosen in the views for the other pages."""
     st.session_state[PROJECTOR] = st.session_state[KEY].projected
+
+
+def _open_page():
+    """Open another page about the model."""
+    st.session_state[TO_OPEN] = str(st.session_state[KEY].page)
 
 
 def _choose_model():

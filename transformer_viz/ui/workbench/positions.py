@@ -49,7 +49,7 @@ def positions(
     notes = [*_lack(words, asked.model, models)] if config.positions == "none" else []
     table, notes_below = _table(words, config, (base, changed), (before, after), ask)
     said = {"asks": _question(words, changed), "table": table}
-    return Experiment(both, Found(after, before), menu, said, {}, notes + notes_below)
+    return Experiment(both, Found(after, before), menu, said, {}, notes + notes_below, both)
 
 
 def _choice(words, config, given, base) -> tuple[Menu, Request]:

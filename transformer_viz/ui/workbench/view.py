@@ -169,7 +169,7 @@ def said_of(words: Words, made: Experiment, comparison: Comparison | None, reade
     if found.heads is not None and found.heads.num_heads > 1:
         notes.append({"said": plain(together_text(words, trace, found.heads)), "small": True})
     if made.menu is not None:
-        said["experiment"] = {**made.menu._asdict(), **made.said}
+        said["experiment"] = {**made.menu._asdict(), **made.said, "there": made.there and made.there.state}
     notes += made.notes
     said["notes"] = [*notes, *notes_of(words, model, trace, reader)]
     return said
