@@ -446,6 +446,7 @@ class Workbench {
       this.map.openWanted();
       return;
     }
+    this.views.hidden = false; // what is hidden has no size to scroll and fit by
     if (this.reopens) this.lens?.destroy();
     if (this.lens && !this.reopens) this.lens.update(bytes);
     else this.lens = mount(this.views, bytes, this.host());
