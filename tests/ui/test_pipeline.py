@@ -88,7 +88,8 @@ def test_a_step_leads_to_its_tensors_and_from_other_pages_to_its_heads(page, hom
 @pytest.mark.parametrize(
     ("address", "expected"),
     [
-        ("positions?model=imdb-sentiment", "+ 位置"),
+        ("positions?model=imdb-sentiment&view=table", "+ 位置"),
+        ("positions?model=imdb-sentiment", "自注意力"),
         ("masks?model=reverse-digits&kind=decoder", "掩码自注意力"),
         ("writing?model=reviews-next", "输出"),
     ],
@@ -111,11 +112,11 @@ def test_the_lit_step_of_a_long_line_is_in_sight_in_a_narrow_window(page, home):
 
 def test_nothing_moves_when_the_line_arrives_last(page, home):
     held = held_back(page, "**/where.js")
-    page.goto(f"{home}/positions?model=imdb-sentiment&lang=en")
-    sentence = page.locator(".st-key-sentence")
-    page.locator(".st-key-answers .bars").wait_for()
+    page.goto(f"{home}/positions?model=imdb-sentiment&lang=en&view=table")
+    picture = page.locator(".stPlotlyChart")
+    picture.wait_for()
     settle(page)
-    before = sentence.bounding_box()
+    before = picture.bounding_box()
     held[0].continue_()
     expect(lit(page)).to_have_text("+ positions")
-    assert sentence.bounding_box() == before
+    assert picture.bounding_box() == before
