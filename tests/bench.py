@@ -23,7 +23,6 @@ class Bench:
         header: The last line of the last answer.
         views: The header of the payload of the views; None: there is no picture.
         arrays: Kind of attention -> its arrays.
-        map: On the page of the map: its header, and a function that returns an array.
         told: The lines that came before the last one.
     """
 
@@ -36,10 +35,8 @@ class Bench:
         question = Question.read(self.seat, self.state | how)
         self.header, content = question.answer(lambda line: line is None or self.told.append(line))
         self.state |= self.header["state"]
-        if self.state.get("wants") == "map":
-            self.map = map_in(content)
-        else:
-            self.views, self.arrays = unpack(content) if content else (None, {})
+        is_view = content and self.state.get("wants") != "map"
+        self.views, self.arrays = unpack(content) if is_view else (None, {})
         return self
 
     def act(self, do, **act):

@@ -2,8 +2,9 @@
 
 from random import Random
 
+from bench import bench_on
 from chinese import is_chinese
-from pages import again, open_page
+from pages import again, components, open_page
 from playwright.sync_api import Page, expect
 from states import JUNK, TEXTS, State
 
@@ -34,6 +35,7 @@ class AppDriver:
         random = Random(state.number)
         app = open_page(state.page, **state.address)
         check_what_is_said(app)
+        open_workbench(app, random, acts=state.acts)
         for _ in range(state.acts):
             choose_something(app, random, with_buttons=state.page not in WRITING)
             again(app)
@@ -42,6 +44,48 @@ class AppDriver:
             anew = open_page(**{name: value_of(part) for name, part in app.query_params.items()})
             anew._page_hash = app._page_hash
             again(anew)
+
+
+def open_workbench(app, random: Random, *, acts: int) -> None:
+    """Ask what the workbench of a page shows, if it has one, and do something there as a visitor may."""
+    if not components(app, "workbench"):
+        return
+    bench = bench_on(app)
+    check_answer(bench)
+    for _ in range(acts):
+        if offered := [*offered_by(bench, random)]:
+            random.choice(offered)()
+            check_answer(bench)
+
+
+def check_answer(bench):
+    """An answer is a picture, or says in the visitor's language why there is none; nothing has failed."""
+    words, header = Words(bench.state["language"]), bench.header
+    said = header.get("problem") or header.get("hint", "")
+    faults = tuple(words.sentences[key].partition("{")[0] for key in (*FAULTS, "unexpected.sorry"))
+    assert "left_out" not in header, header
+    assert not said.startswith(faults), said
+    assert "key" in header or said
+    assert words.language == "en" or not said or is_chinese(said), said
+
+
+def offered_by(bench, random: Random):
+    """Yield what can be pressed on a workbench."""
+    views = bench.views or {"said": {}}
+    said = views["said"]
+    pressed = [*said.get("answer", ()), *said.get("notes", ()), *(views.get("acts") or {}).get("chips", ())]
+    for act in [each["act"] for each in pressed if each.get("act")]:
+        yield lambda act=act: bench.ask(act=act)
+    menu = said.get("experiment")
+    for each in menu["groups"] if menu else ():
+        value = random.choice(each["options"])[0]
+        yield lambda name=each["name"], value=value: bench.choose(**{name: value})
+    for each in menu["sliders"] if menu else ():
+        value = str(random.randint(each["low"], each["high"]))
+        yield lambda name=each["name"], value=value: bench.choose(**{name: value})
+    for each in menu["switches"] if menu else ():
+        value = "" if each["on"] else "1"
+        yield lambda name=each["name"], value=value: bench.choose(**{name: value})
 
 
 def value_of(part):

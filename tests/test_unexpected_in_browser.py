@@ -23,8 +23,10 @@ elif __name__ != "__mp_main__":
     from transformer_viz.ui.shell.server import lifespan
     from transformer_viz.ui.shell.unexpected import show_unexpected
     from transformer_viz.ui.shell.web import MIDDLEWARE, ROUTES
+    from transformer_viz.ui.workbench.routes import ROUTES as DATA_ROUTES
+    routes = [*ROUTES, *DATA_ROUTES]
     app = st.App(
-        __file__, lifespan=lifespan, middleware=MIDDLEWARE, routes=ROUTES, on_script_error=show_unexpected
+        __file__, lifespan=lifespan, middleware=MIDDLEWARE, routes=routes, on_script_error=show_unexpected
     )
 """
 

@@ -109,6 +109,10 @@ async function opened(search = "", { told = {}, said = {}, header = () => ({}) }
   for (const name of ["HTMLInputElement", "HTMLSelectElement", "HTMLTextAreaElement"]) {
     globalThis[name] = class extends Part {};
   }
+  globalThis.ResizeObserver = class {
+    observe() {}
+    disconnect() {}
+  };
   ROUTES.answers.clear();
   const asked = [];
   const noted = [];
@@ -491,6 +495,26 @@ test("nothing follows a model that writes its answer, nor a character that is be
     await settled(60);
     assert.equal(bench.asked.length, 1);
   }
+});
+
+test("typing is followed again after Enter has ended a run that followed it", async () => {
+  const bench = await opened("?text=B");
+  const answer = ROUTES.fetched;
+  ROUTES.fetched = (path, body, signal) =>
+    body.text === "A lovely"
+      ? new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("ended"))))
+      : answer(path, body, signal);
+  const type = async (text) => {
+    await bench.press("✎ bench.edit");
+    const [box] = all(bench.drawn(), "textarea");
+    box.attributes["@input"]({ target: Object.assign(new HTMLTextAreaElement(), { value: text }) });
+    await new Promise((resolve) => setTimeout(resolve, 60)); // one is never answered
+  };
+  await type("A lovely film");
+  await say({ ...bench, press: async () => {} }, "A film");
+  assert.deepEqual([bench.last().text, bench.last().live], ["A film", undefined]);
+  await type("One more film");
+  assert.deepEqual([bench.last().text, bench.last().live], ["One more", true]);
 });
 
 test("a run that others keep waiting is asked for again", async () => {

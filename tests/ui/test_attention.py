@@ -79,8 +79,6 @@ def test_a_run_that_changes_nothing_writes_over_nothing_that_is_being_typed_or_d
     app = again(open_page(text="A dull film.", lang="en"))
     assert told_to(app)["opened"] is None
     assert not app.selectbox(key="model").proto.set_value
-    masks = again(open_page("masks", pads="2"))
-    assert not masks.slider(key="pads").proto.set_value
 
 
 def test_another_sentence_is_another_picture_and_prediction(explorer):
@@ -216,7 +214,9 @@ def test_an_encoder_decoder_shows_what_it_writes_and_its_cross_attention(decoder
     written = translator.generate(reviews[0])
     trace = translator.trace(reviews[0], target=written.token_ids[:16])
     assert not written.finished
-    assert answer(bench) == [f"The model writes **{trace.target_text} …**"]
+    said, share = answer(bench)
+    assert said == f"The model writes **{trace.target_text} …**"
+    assert share.endswith("%")
     cross = np.stack([block.cross_attention.weights for block in trace.decoder])
     assert_allclose(bench.weights("cross"), cross, atol=1e-3)
     assert bench.facts("cross")["queryTokens"][0] == f"[START] → {trace.target_tokens[1]}"
@@ -378,11 +378,12 @@ def test_a_process_that_has_shown_every_page_holds_neither_keras_nor_tensorflow(
     code = """
 import sys
 import pages
+from bench import bench_on
 from transformer_viz.ui.shell.server import shared_engine
 if __name__ == "__main__":
     assert len(pages.views_on(pages.open_page())) == 1
-    assert len(pages.views_on(pages.open_page("masks"))) == 3  # the choice of an attention, panels, bars
-    assert len(pages.views_on(pages.open_page("positions"))) == 3
+    for page in ("masks", "positions", "map"):
+        bench_on(pages.open_page(page))
     assert pages.open_page("models").dataframe
     print(*sorted({"keras", "tensorflow", "torch", "jax"} & sys.modules.keys()))
     shared_engine().close()

@@ -1,5 +1,6 @@
 """Classroom mode on the pages, each visitor a session of Streamlit's own test harness."""
 
+import json
 import os
 import shutil
 import time
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pages
 import pytest
 import streamlit as st
+from bench import bench_on, texts_of
 from pages import again, go_to_page, listed, press, shown
 from small_models import write
 from streamlit.testing.v1 import AppTest
@@ -22,6 +24,7 @@ from transformer_viz.service.trainer import QUOTA
 from transformer_viz.ui.shell import classroom
 from transformer_viz.ui.shell.card import size_text
 from transformer_viz.ui.shell.server import shared_trainer
+from transformer_viz.ui.workbench import question
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.request import Request
 
@@ -118,7 +121,7 @@ def test_an_own_model_is_looked_into_like_any_other(shelf):
     duplicate(visit("ann"), "mine")
     app = visit("ann", "attention", model="mine", text="A dull film.")
     assert not app.error, shown(app)
-    assert "The model predicts" in shown(app)
+    assert texts_of(bench_on(app).said["answer"])[0].startswith("The model predicts")
 
 
 def test_an_address_compares_with_own_models_alone(shelf):
@@ -126,8 +129,8 @@ def test_an_address_compares_with_own_models_alone(shelf):
     own = os.path.abspath(classroom.own_models(classroom.owner_of("ann")) / "mine")
     for who, is_shown in (("ann", True), ("bob", False)):
         before = Request(own, "A dull plot.").to_json()
-        app = visit(who, "attention", text="A dull film.", before=before, why="0")
-        assert any("A dull plot" in part.proto.body for part in app.get("html")) == is_shown
+        said = bench_on(visit(who, "attention", text="A dull film.", before=before)).said
+        assert ("before" in said) == is_shown
 
 
 @pytest.mark.parametrize(
@@ -143,13 +146,13 @@ def test_no_page_and_no_line_of_the_log_names_the_folder_of_a_visitor(monkeypatc
         raise reason(run.model)
 
     noted = []
-    monkeypatch.setattr("transformer_viz.ui.shell.answers.cached_answer", refuse)
-    monkeypatch.setattr("transformer_viz.ui.shell.answers.note", lambda event, **facts: noted.append(facts))
     duplicate(visit("ann"), "mine")
     app = visit("ann", "attention", model="mine", text="A dull film.")
-    [error] = app.error
-    assert sentence in error.value.replace("\\", "")
-    assert "visitors" not in error.value
+    monkeypatch.setattr(question, "cached_answer", refuse)
+    monkeypatch.setattr(question, "note", lambda event, **facts: noted.append(facts))
+    header = bench_on(app, text="A dull plot.").header
+    assert sentence in header["problem"]
+    assert "visitors" not in json.dumps(header)
     assert [facts["model"] for facts in noted] == ["mine"] * sentence.endswith("memory")
 
 

@@ -3,7 +3,8 @@
 import shutil
 
 import pytest
-from pages import open_page, shown
+from bench import open_bench, texts_of
+from pages import open_page
 from small_models import REVIEWS, with_random_parameters, write
 
 from transformer_viz.inspection.explorer import Explorer
@@ -38,18 +39,16 @@ def reader(models_folder):
 def test_the_attention_page_predicts_what_the_model_predicts(reader):
     trace = reader.trace(TEXT)
     assert trace.token_ids[0] == START_ID
-    app = open_page(model="reader", text=TEXT)
+    said, *bars = texts_of(open_bench("reader", text=TEXT).said["answer"])
     best = trace.probs.argmax()
-    assert f"The model predicts **{trace.labels[best]}**" in shown(app)
-    assert f"{trace.labels[best]} · {trace.probs[best]:.1%}" in [
-        bar.proto.text for bar in app.get("progress")
-    ]
+    assert said == f"The model predicts **{trace.labels[best]}**"
+    assert f"{trace.labels[best]} · {trace.probs[best]:.1%}" in bars
 
 
 def test_the_masks_page_can_show_it_the_words_after(reader):
-    app = open_page("masks", model="reader", text=TEXT, mask="none")
-    assert not app.error
-    assert f"{reader.trace(TEXT, attention_mask='none').probs.max():.1%}" in shown(app)
+    bench = open_bench("reader", text=TEXT, experiment={"page": "masks", "mask": "none"})
+    best = f"{reader.trace(TEXT, attention_mask='none').probs.max():.1%}"
+    assert any(best in said for said in texts_of(bench.said["answer"]))
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

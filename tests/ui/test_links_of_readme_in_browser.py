@@ -10,7 +10,7 @@ READMES = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "
 LINKS = [re.findall(r"\(http://localhost:8501(/[^)]*)\)", text) for text in READMES]
 
 SHOWS = {
-    "text=": ".st-key-answer",
+    "text=": ".bench .answer",
     "model=induction": ".panel.matrix canvas",
     "lesson=": ".st-key-lesson",
     "map": ".map .cell",

@@ -11,7 +11,7 @@ from transformer_viz.ui.pages.attention import page
 from transformer_viz.ui.workbench import mount
 from transformer_viz.ui.workbench.seat import seat_of
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = pytest.mark.usefixtures("engine", "decoders")
 
 CHANGES = {"ablate": [[0, 1]]}
 
@@ -31,18 +31,18 @@ def test_a_session_has_one_token_and_another_session_another():
 def test_other_pages_show_the_run_of_the_workbench():
     app = open_page(text="A dull film.", changes=json.dumps(CHANGES))
     bench_on(app).say("A dull plot.")
-    masks = go_to_page(app, "masks")
-    assert masks.text_input(key="sentence").value == "A dull plot."
-    assert json.loads(masks.session_state["changes"]) == CHANGES
+    writing = go_to_page(app, "writing")
+    assert writing.session_state["sentence"] == "A dull plot."
+    assert json.loads(writing.session_state["changes"]) == CHANGES
 
 
 def test_the_workbench_shows_the_text_of_other_pages():
-    app = open_page(text="A dull film.")
+    app = open_page(model="writer", text="A dull film.")
     bench_on(app)
-    masks = go_to_page(app, "masks")
-    masks.text_input(key="sentence").set_value("A lovely plot.")
-    again(masks)
-    opened = told_to(go_to_page(masks, "attention"))["opened"]
+    writing = go_to_page(app, "writing")
+    writing.text_input(key="sentence").set_value("A lovely plot.")
+    again(writing)
+    opened = told_to(go_to_page(writing, "attention"))["opened"]
     assert opened["text"] == "A lovely plot."
     assert told_to(again(app))["opened"] == opened  # once
 
@@ -64,7 +64,7 @@ def test_of_what_is_opened_below_the_workbench_is_told(monkeypatch, key, value):
     bench_on(app)
     again(app)
     news = []
-    monkeypatch.setattr(frame, "show_workbench", lambda model: None)
+    monkeypatch.setattr(frame, "show_workbench", lambda page, model: None)
     monkeypatch.setattr(page, "is_fragment_run", lambda: True)
     monkeypatch.setattr(page, "has_news", lambda: news.append(mount.has_news()))
     again(app)

@@ -8,7 +8,7 @@ from states import PAGES, PARTS, state_of
 from transformer_viz.pictures.looks import LOOKS
 from transformer_viz.service.engine import EngineError
 from transformer_viz.ui import frame
-from transformer_viz.ui.shell import answers
+from transformer_viz.ui.workbench import question
 from transformer_viz.values.request import Request
 
 pytestmark = pytest.mark.usefixtures("shipped", "decoders")
@@ -59,7 +59,7 @@ def test_a_state_that_breaks_a_page_is_found(part, monkeypatch):
     if part == "page":
         monkeypatch.setattr(frame.attention, "show", broken_page)
     else:
-        monkeypatch.setattr(answers, "cached_answer", broken_engine)
+        monkeypatch.setattr(question, "cached_answer", broken_engine)
     with pytest.raises(AssertionError):
         AppDriver().open(state)
     assert open_page("lessons").header

@@ -93,6 +93,7 @@ export function mount(root, bytes, host) {
     shape: () => lens.selection.attention,
     view: () => lens.selection.state.view,
     open: (/** @type {ViewName} */ view) => lens.select({ view }),
+    fit: () => lens.fit() && lens.redraw(),
     destroy: () => lens.destroy(),
   };
 }

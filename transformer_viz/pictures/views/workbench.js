@@ -149,6 +149,8 @@ class Workbench {
     /** @type {string[]} */
     this.painted = []; // masks that were painted, to be undone
     this.tokens = ""; // how many of them have a row and a column in these
+    this.above = new ResizeObserver(() => this.lens?.fit()); // what stands there takes the room of the views
+    this.above.observe(this.top);
     this.back = () => this.goBack();
     window.addEventListener("popstate", this.back);
     onKey(this.top, ".word", (event, word) => this.keyOnWord(event, Number(word.dataset.word)));
@@ -160,6 +162,7 @@ class Workbench {
 
   destroy() {
     this.asking?.abort();
+    this.above.disconnect();
     this.lens?.destroy();
     this.map?.stop();
     keepRun(null);
@@ -320,6 +323,7 @@ class Workbench {
     this.asking?.abort();
     const asking = new AbortController();
     this.asking = asking;
+    this.living = live !== undefined;
     this.stopped = false;
     const known = act ? null : ROUTES.known(question);
     if (known) {
@@ -556,7 +560,7 @@ class Workbench {
 
   /** Change the run that is shown: not what is being typed. @param {Act} act */
   act(act) {
-    if (this.shown) Object.assign(this.state, { text: this.shown.text });
+    if (this.shown) Object.assign(this.state, { text: this.shown.text, filled: this.shown.filled });
     this.ask({ act, isNew: true });
   }
 
@@ -635,7 +639,6 @@ class Workbench {
     const words = completeWords(this.typed ?? "");
     if (!told.isLive || this.composing || !words.trim() || this.living) return;
     if (words === this.shown?.text) return;
-    this.living = true;
     this.ask({ live: words });
   }
 

@@ -3,12 +3,11 @@
 Streamlit's own binding of widgets to the URL is not used: it drops the values when the page changes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from transformer_viz.text.unicode import visible
 from transformer_viz.ui.shell.session import is_history_navigation, page_id
 
 Option = TypeVar("Option")
@@ -80,35 +79,6 @@ def choose_one(
         label, options, format_func=format_func, key=key, required=True, persist_state="session", **settings
     )
     to_address(key, "" if chosen == default else str(chosen))
-    return chosen
-
-
-def choose_named(
-    key: str, named: Mapping[str, str], label: str, usual: str, *, typed: bool = False
-) -> str | None:
-    """Show a menu, kept in the URL; return what is chosen, None: as usual.
-
-    Args:
-        key: Its name in the URL and in the session.
-        named: Option -> its name in the visitor's language.
-        label: Label above it.
-        usual: Stands there while nothing is chosen.
-        typed: Whether anything else can be typed.
-    """
-    given = st.session_state.get(key, st.query_params.get(key))
-    options = [*named, given] if typed and given and given not in named else [*named]
-    from_address(key, options)
-    chosen = st.selectbox(
-        label,
-        options,
-        index=None,
-        format_func=lambda option: named.get(option) or visible(option),
-        placeholder=usual,
-        accept_new_options=typed,
-        key=key,
-        persist_state="session",
-    )
-    to_address(key, chosen)
     return chosen
 
 

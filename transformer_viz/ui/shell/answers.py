@@ -1,6 +1,5 @@
 """Requests to the engine: a cache shared by all visitors, progress, and errors as sentences."""
 
-import contextlib
 import dataclasses
 import logging
 import threading
@@ -71,22 +70,6 @@ def whole_answer(request: Request) -> Trace:
 def head_effects(request: Request) -> HeadEffects | None:
     """Return the effect of ablating each head; if there is none, show why and return None."""
     return _answered(dataclasses.replace(request, wants=EFFECTS))
-
-
-def effects(asked: EffectsRequest) -> Effects | None:
-    """Return what each cell, head and word does to an answer; if there is none, show why and return None.
-
-    They follow a picture that stands already: their progress is one line, which does not push it down.
-    """
-    return _answered(asked, quiet=True)
-
-
-def effects_for_file(asked: EffectsRequest) -> Effects | None:
-    """Return the effects on an answer for a download, which waits for them; None: there are none."""
-    with contextlib.suppress(EngineError, store.ModelError, ValueError):
-        found = cached_answer(asked, store.stamp(asked.model), lambda *_: None)
-        return found if isinstance(found, Effects) else None
-    return None
 
 
 def beam_tree(request: BeamRequest) -> BeamTree | None:
@@ -200,24 +183,18 @@ def _classified(request, stamp, progress):
     return shared_engine().classes(request, progress=progress)
 
 
-def _answered(
-    request: Asked,
-    ask: Callable[..., Any] | None = None,
-    *,
-    quiet: bool = False,
-) -> Any:
+def _answered(request: Asked, ask: Callable[..., Any] | None = None) -> Any:
     """Return the answer to a request; None if cancelled or failed.
 
     Args:
         request: The request.
         ask: Returns the answer, with the arguments of `cached_answer`; None: that function.
-        quiet: Whether progress is a line without a button, and with nothing below it.
     """
     if st.session_state.get(CANCELLED) == request:
         st.info(t("work.given_up"), icon=":material/stop_circle:")
         st.button(t("work.again"), icon=":material/replay:", on_click=_resume, key=f"again-{hash(request)}")
         return None
-    progress = _Progress(request, quiet=quiet)
+    progress = _Progress(request)
     compute: Any = ask or cached_answer
     try:
         return compute(request, store.stamp(request.model), progress)
@@ -243,18 +220,14 @@ class _Progress:
     or changing a widget cancels the request, too.
     """
 
-    def __init__(self, request, *, quiet):
-        self.request, self.quiet = request, quiet
+    def __init__(self, request):
+        self.request = request
         self.place, self.bar = st.empty(), None
         self.begin = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         give_way()
         if self.bar is None and time.monotonic() - self.begin < PATIENCE:
-            return
-        if self.quiet:
-            self.bar = self.place
-            self.place.caption(t(f"work.{stage}", count=done, done=done, total=total))
             return
         if self.bar is None:
             with self.place.container():

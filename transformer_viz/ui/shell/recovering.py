@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer_viz.ui.shell.address import LAST_SET
-from transformer_viz.ui.shell.changing import BEFORE, CHANGES
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.unexpected import note_unexpected, show_report, show_unexpected
 
@@ -97,11 +96,8 @@ def recovered() -> Iterator[None]:
 def _begun(error):
     address, state = st.query_params.to_dict(), st.session_state
     choices = {name: state[name] for name in state.get(LAST_SET, ()) if name in state}
-    parts = [name for name in address if name not in NEVER_LEFT_OUT]
-    parts += [
-        name for name in (CHANGES, BEFORE) if choices.get(name) and name not in parts
-    ]  # too long for it
-    return Recovery(error, address, choices, [(), *((name,) for name in parts), None])
+    parts = [(name,) for name in address if name not in NEVER_LEFT_OUT]
+    return Recovery(error, address, choices, [(), *parts, None])
 
 
 def _show_left_out(recovery):
@@ -119,6 +115,5 @@ def _show_left_out(recovery):
 
 def _part(recovery, name):
     """Return a part of the address for people."""
-    value = recovery.address.get(name) or str(recovery.choices.get(name, ""))
-    text = f"{name}={value}"
+    text = f"{name}={recovery.address[name]}"
     return escaped(text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}…")

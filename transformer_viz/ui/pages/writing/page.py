@@ -12,7 +12,7 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.explained import show_explained
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.pipeline import show_pipeline
-from transformer_viz.ui.shell.sentence import ask_texts
+from transformer_viz.ui.shell.sentence import ask_text
 from transformer_viz.ui.shell.shelf import home, offer_models, select_model, usable_models
 from transformer_viz.ui.shell.title_row import show_title_row
 from transformer_viz.ui.workbench.said import notes_of, reader_of
@@ -36,16 +36,16 @@ def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:
         offer_writers(model)
         return
     show_pipeline(model, "decoder", "output")
-    asked = ask_texts(model, with_target=False)
-    room = room_behind(config, model.reference, asked.text, answer)
+    text = ask_text(model)
+    room = room_behind(config, model.reference, text, answer)
     if room is None:
         return
-    steps = kept_steps((model.name, asked.text), config, room.most)
-    trace = answer(request_of(model.reference, asked.text, room, steps))
+    steps = kept_steps((model.name, text), config, room.most)
+    trace = answer(request_of(model.reference, text, room, steps))
     if trace is None:
         return
     show_notes(model, trace)
-    VIEWS[view](Shown(model, asked.text, room, steps, trace))
+    VIEWS[view](Shown(model, text, room, steps, trace))
     terms = ("temperature", "top_k", "top_p")
     show_explained("writing", r"p_i = \frac{e^{z_i / T}}{\sum_j e^{z_j / T}}", terms)
 
