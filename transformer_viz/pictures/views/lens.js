@@ -240,11 +240,11 @@ class Lens {
     const theme = () => (SAVED.light ? themeWith(light, this.page.theme.font) : this.page.theme);
     return {
       ...{ selection, words, model: () => this.payload.model, theme, scene: () => this.scene() },
-      titles: () => titlesOf(selection, words(), this.count),
+      titles: () => this.titles(),
       changes: () => (this.payload.acts?.chips ?? []).map(({ text }) => text),
       answer: () => this.payload.answer,
       picture: (views, kind, around) => {
-        const titles = titlesOf(selection, words(), this.count);
+        const titles = this.titles();
         const parts = views.map((name) => ({
           ...this.views[name].surface.part(),
           title: views.length > 1 ? titles[name] : "",
@@ -491,11 +491,14 @@ class Lens {
   /** Write the titles of the views. @param {Count} lines */
   title(lines) {
     this.count = lines;
-    const titles = {
-      ...titlesOf(this.selection, this.words(), lines),
-      ...this.payload.said?.experiment?.titles,
-    };
+    const titles = this.titles();
     for (const name of VIEWS) this.views[name].title.textContent = titles[name];
+  }
+
+  /** The title of each view; an experiment has titles of its own. */
+  titles() {
+    const { said } = this.payload;
+    return { ...titlesOf(this.selection, this.words(), this.count), ...said?.experiment?.titles };
   }
 
   /** Describe the selected head, and the pinned cell. */
