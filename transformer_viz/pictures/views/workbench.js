@@ -18,7 +18,7 @@ import { fill } from "./text.js";
 /** @import {Act, DescribedEffects, Experiment, Item, Said} from "./payload.js" */
 /** @import {Box} from "./place.js" */
 /** @import {Answer, Header, Progress, Question, Run} from "./routes.js" */
-/** @import {State as Selected} from "./selection.js" */
+/** @import {State as Selected, ViewName} from "./selection.js" */
 /** @import {Shown, Tint, Word} from "./sentence.js" */
 /** @import {Component} from "./streamlit.js" */
 
@@ -87,7 +87,13 @@ const AS_USUAL = { about: "", rather: "", at: "" };
 const MOUNTED = new WeakMap();
 
 /** What was shown last: the workbench may be removed from the page, and be shown again. */
-const LAST = { state: /** @type {State | null} */ (null), opened: 0, runs: /** @type {Run[]} */ ([]) };
+const LAST = {
+  state: /** @type {State | null} */ (null),
+  opened: 0,
+  runs: /** @type {Run[]} */ ([]),
+  /** Page -> the view that was chosen there. @type {Record<string, ViewName>} */
+  views: {},
+};
 
 /** Whether the browser has gone back or forward in its history, and nothing was pressed since: its address counts. */
 let isBack = false;
@@ -145,6 +151,7 @@ class Workbench {
     this.chosen = null; // number of the word that is pressed
     this.place = ""; // page and model in the address, of what Python has said last
     this.reopens = false; // the next picture opens with the selection of the address
+    this.pictured = ""; // the page whose picture is shown
     this.kind = readKind(); // of attention, which the views have selected
     /** @type {string[]} */
     this.painted = []; // masks that were painted, to be undone
@@ -451,10 +458,12 @@ class Workbench {
       return;
     }
     this.views.hidden = false; // what is hidden has no size to scroll and fit by
+    const own = this.leavePage(); // not every page has every view
     if (this.reopens) this.lens?.destroy();
     if (this.lens && !this.reopens) this.lens.update(bytes);
     else this.lens = mount(this.views, bytes, this.host());
     this.reopens = false;
+    if (own && own !== this.lens.view()) this.lens.open(own);
     this.said = this.lens.said();
     const { experiment } = this.said ?? {};
     if (!experiment || !this.told) return;
@@ -465,6 +474,15 @@ class Workbench {
     this.state.experiments[this.told.page] = Object.fromEntries(kept);
     this.kind = experiment.of ?? this.kind;
     keepRun(this.parts());
+  }
+
+  /** Keep the view of the page whose picture was shown; return the one that was last chosen on this one. */
+  leavePage() {
+    const [former, { page, lesson }] = [this.pictured, /** @type {Told} */ (this.told)];
+    this.pictured = page;
+    if (!this.lens || this.reopens || former === page) return undefined;
+    LAST.views[former] = this.lens.view();
+    return lesson ? undefined : LAST.views[page];
   }
 
   /** Remember the run among those that were shown. */
