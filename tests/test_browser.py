@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from bench_page import expect_text, type_sentence
+from bench_page import answered, box, edit, expect_text, type_sentence
 from lens_page import (
     canvas,
     choose,
@@ -33,11 +33,13 @@ from lens_page import (
     table,
     toggle,
 )
+from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 from processes import children, is_running
 from running_app import free_port, running, start_app
 
 from transformer_viz import store
+from transformer_viz.analysis import mask_from_bits, mask_to_bits, named_mask
 from transformer_viz.pictures import views
 
 HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
@@ -378,7 +380,8 @@ def test_the_vectors_come_when_the_steps_are_opened_and_are_in_the_exported_page
     page.reload()
     assert_computed(page)
     link(page, "Masks").click()
-    page.locator(".st-key-panels [data-name=panel-weights]").wait_for()
+    page.wait_for_url("**/masks**")
+    settle(page)
     link(page, "Attention").click()
     assert_computed(page)
     download.value.save_as(tmp_path / "page.html")
@@ -429,63 +432,74 @@ def test_in_a_low_window_the_matrix_is_seen_as_a_whole_once_it_is_scrolled_to(pa
     assert round(box["y"] + box["height"]) <= 450  # pixels: what is scrolled stands between two
 
 
-PANELS, PAINTED = ".panels", ".panels [data-name=panel-mask]"
+STEPS, WAYS = ("scores", "mask", "masked", "softmax"), ("added", "multiplied")
+SIDES = ("before", "matrix", "change")
 
 
-def open_masks(page, app, address, text="A dull film."):
-    page.goto(f"{app[1]}/masks?layer=1&head=1&text={quote(text)}{address}")
-    page.locator(PANELS).locator("canvas[style]").first.wait_for()
+def open_masks(page, app, address="", text="A dull film.", view="masking"):
+    """Open the masks without what explains an answer."""
+    page.goto(f"{app[1]}/masks?layer=1&head=1&why=0&view={view}&text={quote(text)}{address}")
+    expect(page.locator(".lens .panel canvas:visible")).not_to_have_count(0)
     settle(page)
 
 
-def labels(page, side, panel="panel-mask"):
-    """Return where the labels of the rows or the columns of a matrix stand, all at the same moment: as in the
-    drawing that is saved, which has a margin around it and a line above it.
-    """
-    canvas = page.locator(f"[data-name={panel}] canvas[style]")
-    canvas.wait_for()
-    with page.expect_download() as download:
-        button = page.locator(f"[data-name={panel}]").get_by_role("button", name="SVG")
-        button.evaluate("button => button.click()")
-    drawing = Path(download.value.path()).read_text(encoding="utf-8")
-    return canvas.evaluate(WHERE, [drawing, side])
+def shown_panels(page):
+    """Return the names of the matrices that are shown."""
+    return page.locator(".panels .panel:visible:has(canvas)").evaluate_all(
+        "panels => panels.map(({ className }) => className.split(' ')[1])"
+    )
 
 
-WHERE = """(canvas, [drawing, side]) => {
+def drawn(page, selector, view="mask", of=STEPS):
+    """Return where parts of a matrix are on the page, all at one moment, as in the drawing that is saved."""
+    canvas(page, view).wait_for()
+    drawing = saved(page, "SVG")[1].decode()
+    return canvas(page, view).evaluate(WHERE, [drawing, selector, of.index(view)])
+
+
+WHERE = """(canvas, [drawing, selector, number]) => {
     const page = document.body.appendChild(document.createElement("div"));
     page.innerHTML = drawing;
     const [edge, svg] = [canvas.getBoundingClientRect(), page.firstChild];
-    const [left, top] = [edge.left - 14, edge.bottom + 14 - svg.getAttribute("height")];
+    const left = edge.left - 14 - number * (edge.width + 24);
+    const top = edge.bottom + 14 - svg.getAttribute("height");
     Object.assign(page.style, { position: "fixed", left: `${left}px`, top: `${top}px` });
-    const texts = [...svg.querySelectorAll(`text.${side}`)];
-    const places = texts.map((each) => each.getBoundingClientRect().toJSON());
+    const places = [...svg.querySelectorAll(selector)].map((each) => each.getBoundingClientRect().toJSON());
     page.remove();
-    return places;
+    const isWithin = ({ left, right }) => left >= edge.left - 1 && right <= edge.right + 1;
+    return places.filter(isWithin);
 }"""
-"""Return where the labels of a drawing would be if it lay over the canvas."""
+"""Return where the parts of a drawing would be if that of the matrix lay over its canvas."""
 
 
-def cell(page, query, key, size=4):
-    """Return where a cell of the painted mask is."""
-    canvas = page.locator(PAINTED).locator("canvas").bounding_box()
-    rows = labels(page, "row")
-    height = (rows[-1]["y"] - rows[0]["y"]) / (size - 1)
-    begin = max(row["x"] + row["width"] for row in rows) + 4
-    width = (canvas["x"] + canvas["width"] - 4 - begin) / size
-    return begin + width * (key + 0.5), rows[0]["y"] + rows[0]["height"] / 2 + height * query
+def labels(page, side, view="mask", of=STEPS):
+    return drawn(page, f"text.{side}", view, of)
+
+
+def cell(page, query, key):
+    """Return where a cell of the painted mask is: at its row and below its column."""
+    row, column = labels(page, "row")[query], labels(page, "column")[key]
+    return column["x"] + column["width"] / 2, row["y"] + row["height"] / 2
+
+
+def tip(page):
+    return page.locator(".lens .tip:visible")
 
 
 def test_a_mask_is_painted_by_clicking_its_cells_and_by_dragging_a_box(page, app):
     open_masks(page, app, "&mask=painted&bits=8cef")
-    page.mouse.move(*cell(page, 0, 2))
-    expect(page.locator(PAINTED).locator(".tip")).to_have_text("a attends to film\nmasked")
-    page.mouse.click(*cell(page, 0, 2))
-    expect(page.locator(PAINTED).locator(".tip")).to_have_text("a attends to film\nallowed")
+    place = cell(page, 0, 2)
+    page.mouse.move(*place)
+    expect(tip(page)).to_have_text("“a” → “film”: masked")
+    page.mouse.click(*place)
     page.wait_for_url(re.compile("bits=acef"))
-    settle(page)
-    page.mouse.move(*cell(page, 2, 0))
+    page.mouse.move(0, 0)
+    page.mouse.move(*place)
+    expect(tip(page)).to_have_text("“a” → “film”: allowed")
+    one, other = cell(page, 2, 0), cell(page, 3, 1)
+    page.mouse.move(*one)
     page.mouse.down()
-    page.mouse.move(*cell(page, 3, 1), steps=8)
+    page.mouse.move(*other, steps=8)
     page.mouse.up()
     page.wait_for_url(re.compile("bits=ac23"))
     page.get_by_role("button", name="Undo").click()
@@ -494,39 +508,86 @@ def test_a_mask_is_painted_by_clicking_its_cells_and_by_dragging_a_box(page, app
 
 def test_clicks_in_quick_succession_all_paint_and_nothing_is_built_anew(page, app):
     open_masks(page, app, "&mask=painted&bits=8cef")
-    page.locator(PANELS).evaluate("""(panels) => {
+    page.locator(".panels").evaluate("""(panels) => {
         window.removed = 0;
-        const around = panels.getRootNode().host.closest("[data-testid=stElementContainer]");
         const watch = (all) => all.forEach(({ removedNodes }) => (window.removed += removedNodes.length));
         const watcher = new MutationObserver(watch);
-        watcher.observe(around, { childList: true, subtree: true });
         const parts = [panels, ...panels.querySelectorAll(".body")];
         for (const part of parts) watcher.observe(part, { childList: true });
     }""")
     for place in [cell(page, *each) for each in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))]:
         page.mouse.click(*place)
     page.wait_for_url(re.compile("bits=ffff"))
-    settle(page)
+    answered(page)
     for _ in range(6):
         before = page.url
         page.get_by_role("button", name="Undo").click()
         page.wait_for_url(lambda url, before=before: url != before)
-    settle(page)
+    answered(page)
     assert "bits=8cef" in page.url
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
     assert page.evaluate("window.removed") == 0
 
 
-def test_a_matrix_of_a_mask_can_be_saved(page, app):
-    open_masks(page, app, "")
-    panel, content = page.locator(".st-key-panels [data-name=panel-weights]"), b""
-    panel.hover()
+def test_a_painted_mask_begins_as_the_one_before_and_can_be_inverted_and_cleared(page, app):
+    open_masks(page, app, "&mask=window&pads=1")
+    page.get_by_role("button", name="painted").click()
+    page.wait_for_url(re.compile("mask=painted"))
+    bits = mask_to_bits(named_mask("window:1", 5, np.array([5, 5, 5, 5, 0])))
+    page.wait_for_url(re.compile(f"bits={bits}"))
+    assert "pads=1" in page.url
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_disabled()
+    page.get_by_role("button", name="Invert").click()
+    inverted = mask_to_bits(~mask_from_bits(bits, (5, 5)))
+    page.wait_for_url(re.compile(f"bits={inverted}"))
+    page.get_by_role("button", name="Clear").click()
+    page.wait_for_url(re.compile(f"bits={mask_to_bits(np.ones((5, 5), bool))}"))
+    for each in (inverted, bits):
+        undo.click()
+        page.wait_for_url(re.compile(f"bits={each}"))
+    expect(undo).to_be_disabled()
+    page.get_by_role("button", name="none", exact=True).click()
+    page.wait_for_url(lambda url: "bits" not in url)
+
+
+def test_what_was_painted_for_another_text_is_not_brought_back(page, app):
+    open_masks(page, app, "&mask=painted&bits=8cef")
+    page.mouse.click(*cell(page, 0, 3))
+    page.wait_for_url(re.compile("bits=9cef"))
+    type_sentence(page, "dull film")
+    page.wait_for_url(re.compile("bits=b(&|$)"))
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+@pytest.mark.parametrize("view", ["all", "ways"])
+def test_a_view_without_a_brush_leads_to_the_one_that_has_it(page, app, view):
+    open_masks(page, app, "&mask=painted", view=view)
+    expect(page.get_by_role("button", name="Invert")).to_have_count(0)
+    page.get_by_role("button", name="Paint it in the view").click()
+    expect(page.get_by_role("button", name="Invert")).to_be_visible()
+    assert shown_panels(page) == [*STEPS]
+    expect(page).to_have_url(re.compile("view=masking"))
+    page.mouse.click(*cell(page, 0, 3))
+    page.wait_for_url(re.compile("bits=9cef"))
+
+
+def test_a_link_of_the_former_page_opens_its_view(page, app):
+    for former, names in (("steps", STEPS), ("ways", WAYS)):
+        page.goto(f"{app[1]}/masks?why=0&mask_view={former}&text=A+dull+film.")
+        expect(canvas(page, names[0])).to_be_visible()
+        assert shown_panels(page) == [*names]
+
+
+def test_the_matrices_of_a_mask_can_be_saved(page, app):
+    open_masks(page, app)
     for kind, begin in (("PNG", b"\x89PNG"), ("SVG", b"<svg ")):
-        with page.expect_download() as download:
-            panel.get_by_role("button", name=kind).click()
-        assert download.value.suggested_filename == f"panel-weights.{kind.lower()}"
-        content = Path(download.value.path()).read_bytes()
+        name, content = saved(page, kind)
+        assert name == f"small-encoder-layer1-head1-compared.{kind.lower()}"
         assert content.startswith(begin)
-    assert all(f">{token}</text>".encode() in content for token in ("a", "dull", "film"))
+    texts = [text.text for text in ElementTree.fromstring(content).iter() if text.text]
+    assert [texts.count(token) for token in ("a", "dull", "film")] == [8] * 3
+    assert [text[:3] for text in texts if re.match(r"\d · ", text)] == ["1 ·", "2 ·", "3 ·", "4 ·"]
 
 
 def test_pictures_of_all_pages_are_saved_without_a_title_once_it_is_switched_off(page, app):
@@ -534,11 +595,8 @@ def test_pictures_of_all_pages_are_saved_without_a_title_once_it_is_switched_off
     with opened(page, "export"):
         page.get_by_label("Title above the picture").uncheck()
     link(page, "Masks").click()
-    panel = page.locator(".st-key-panels [data-name=panel-weights]")
-    panel.hover()
-    with page.expect_download() as download:
-        panel.get_by_role("button", name="SVG").click()
-    svg = ElementTree.parse(download.value.path()).getroot()
+    expect(canvas(page, "change")).to_be_visible()
+    svg = ElementTree.fromstring(saved(page, "SVG")[1])
     title = svg.get("aria-label")
     assert title
     assert [text.text for text in svg.iter() if text.text and title.startswith(text.text)] == []
@@ -546,24 +604,30 @@ def test_pictures_of_all_pages_are_saved_without_a_title_once_it_is_switched_off
 
 def test_a_mask_is_painted_with_the_keyboard(page, app):
     open_masks(page, app, "&mask=painted&bits=8cef")
-    page.locator(PAINTED).locator("canvas").focus()
-    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Space"):
+    page.locator(".panel.mask .cells [tabindex='0']").focus()
+    for key in ("ArrowRight", "ArrowRight", "Space"):
         page.keyboard.press(key)
     page.wait_for_url(re.compile("bits=acef"))
+
+
+def test_a_mask_that_is_not_painted_cannot_be(page, app):
+    open_masks(page, app)
+    page.mouse.click(*cell(page, 0, 2))
+    expect(page.locator(".place")).to_contain_text("Pinned: “a” → “film”")
+    assert "bits" not in page.url
 
 
 @pytest.mark.parametrize("mask", ["causal", "painted"])
 def test_the_rows_of_all_steps_run_across(page, app, mask):
     open_masks(page, app, f"&mask={mask}")
-    names = ("panel-scores", "panel-mask", "panel-masked_scores", "panel-weights")
-    rows = [[row["y"] for row in labels(page, "row", name)] for name in names]
+    rows = [[row["y"] for row in labels(page, "row", name)] for name in STEPS]
     assert len(rows[0]) == 4
-    assert rows == [rows[0]] * 4
+    assert_allclose(rows, [rows[0]] * 4, atol=0.01)
 
 
 def test_a_long_text_has_some_of_its_tokens_beside_its_mask_and_none_over_another(page, app):
     page.set_viewport_size({"width": 900, "height": 1000})
-    open_masks(page, app, "", "good film " * 70)
+    open_masks(page, app, text="good film " * 70)
     for side, begin, size in (("row", "y", "height"), ("column", "x", "width")):
         boxes = labels(page, side)
         assert 5 < len(boxes) <= 23
@@ -578,37 +642,35 @@ FONTS = "() => document.fonts.ready.then(() => null)"
 def test_what_chooses_a_mask_stands_in_one_line(page, app):
     page.set_viewport_size({"width": 1600, "height": 1000})
     open_masks(page, app, "&mask=window&pads=2")
-    controls = page.locator(".st-key-mask, .st-key-pads, .st-key-reach, .st-key-causal")
-    expect(controls).to_have_count(4)
+    groups = page.locator(".experiment .group")
+    expect(groups).to_have_count(3)
+    expect(page.locator(".experiment .switch")).to_have_count(1)
     page.evaluate(FONTS)
-    ends = controls.evaluate_all("all => all.map(each => each.getBoundingClientRect().bottom)")
-    assert max(ends) - min(ends) < 1
-    captions = page.locator(".st-key-mask, .st-key-pads, .st-key-reach")
-    tops = captions.evaluate_all("all => all.map(e => e.querySelector('label').getBoundingClientRect().top)")
-    assert len({*map(round, tops)}) == 1
-    page.locator(".st-key-mask").get_by_text("painted").click()
-    buttons = page.get_by_role("button", name=re.compile("^(Undo|Invert|Clear)$"))
+    box = "all => all.map(each => each.getBoundingClientRect().toJSON())"
+    middles = [each["y"] + each["height"] / 2 for each in groups.evaluate_all(box)]
+    assert max(middles) - min(middles) < 20
+    tops = groups.evaluate_all("all => all.map(each => each.firstElementChild.getBoundingClientRect().top)")
+    assert max(tops) - min(tops) < 12
+    page.get_by_role("button", name="painted").click()
+    buttons = page.get_by_role("button", name=re.compile("Undo|^(Invert|Clear)$"))
     expect(buttons).to_have_count(3)
-    settle(page)
     page.evaluate(FONTS)
-    box = "({ top, bottom }) => `${top} ${bottom}`"
-    lines = buttons.evaluate_all(f"all => all.map(each => each.getBoundingClientRect()).map({box})")
-    assert len({*lines}) == 1
+    lines = buttons.evaluate_all(box)
+    assert len({(each["top"], each["bottom"]) for each in lines}) == 1
 
 
-@pytest.mark.parametrize("view", ["steps", "change", "ways"])
-def test_no_view_of_a_mask_is_wider_than_the_window(page, app, view):
-    open_masks(page, app, f"&mask_view={view}&pads=3")
+@pytest.mark.parametrize(("view", "names"), [("masking", STEPS), ("all", SIDES), ("ways", WAYS)])
+def test_no_view_of_a_mask_is_wider_than_the_window(page, app, view, names):
+    open_masks(page, app, "&pads=3", view=view)
     for width in (1440, 900):
         page.set_viewport_size({"width": width, "height": 1000})
         painted(page)
         main = page.locator("[data-testid=stMainBlockContainer]")
         assert main.evaluate("element => element.scrollWidth <= element.clientWidth")
-        panels = page.locator(PANELS).locator("canvas").all()
-        assert panels
+        assert shown_panels(page) == [*names]
         edge = main.bounding_box()
-        for panel in panels:
-            box = panel.bounding_box()
+        for name in names:
+            box = canvas(page, name).bounding_box()
             assert box["x"] + box["width"] <= edge["x"] + edge["width"]
 
 
@@ -711,28 +773,15 @@ def test_going_to_the_models_and_back_changes_nothing(page, app, second):
 
 
 @pytest.mark.parametrize("name", ["Masks", "Positions"])
-def test_what_belongs_to_the_last_text_is_dimmed_while_another_one_is_typed(page, app, name):
-    """The Attention page follows what is typed, or is dimmed too: test_workbench_in_browser.py."""
+def test_an_experiment_follows_what_is_typed(page, app, name):
     open_app(page, app, "/?text=A%20dull%20film.")
     go_to(page, name)
-    page.locator(".choice .head img").first.wait_for()
-    wait_until_dimmed(page, dimmed=False)
-    page.get_by_label("Sentence").fill("A clever plot.")
-    wait_until_dimmed(page, dimmed=True)
-    page.get_by_label("Sentence").press("Enter")
-    settle(page)
-    wait_until_dimmed(page, dimmed=False)
-
-
-def wait_until_dimmed(page, *, dimmed):
-    """Wait until the heads of a page are dimmed, or no longer are."""
-    dim = """dimmed => {
-        let least = 1;
-        for (let at = document.querySelector(".st-key-heads"); at; at = at.parentElement)
-            least = Math.min(least, getComputedStyle(at).opacity);
-        return (least < 0.6) === dimmed;
-    }"""
-    page.wait_for_function(dim, arg=dimmed)
+    expect(canvas(page, "change")).to_be_visible()
+    edit(page).fill("A clever plot.")
+    expect_tokens(page, ["a", "clever", "plot", "."])
+    expect(page).to_have_url(re.compile("text=A(%20|[+])dull"))
+    box(page).press("Enter")
+    expect(page).to_have_url(re.compile("text=A(%20|[+])clever"))
 
 
 def test_going_back_brings_back_the_sentence_before(page, app):
@@ -753,11 +802,6 @@ def go_to(page, name):
     settle(page)
 
 
-def chosen_head(page):
-    """Return the thumbnail of the head that a page of the server's pictures shows."""
-    return page.locator(".choice .head[aria-current]")
-
-
 def test_model_sentence_layer_and_head_go_along_from_page_to_page(page, app, second):
     open_app(page, app, "/?model=twin&text=A%20dull%20film.")
     head_button(page, 3).click()
@@ -765,16 +809,31 @@ def test_model_sentence_layer_and_head_go_along_from_page_to_page(page, app, sec
     for name in ("Masks", "Positions", "Masks"):
         go_to(page, name)
         expect(page.get_by_role("combobox", name="Model")).to_have_value(re.compile("^twin · "))
-        expect(page.get_by_label("Sentence")).to_have_value("A dull film.")
-        expect(chosen_head(page)).to_have_accessible_name(re.compile("^Layer 2, head 3"))
+        expect_text(page, "A dull film.")
+        expect(page.locator(".place")).to_contain_text("Layer 2, head 3")
         for part in ("model=twin", "head=3", "layer=2", "text=A"):
             expect(page).to_have_url(re.compile(part))
-    page.locator(".choice").get_by_role("button", name=re.compile("^Layer 2, head 2")).click()
+    head_button(page, 2).click()
     page.wait_for_url(re.compile("head=2"))
     settle(page)
     go_to(page, "Attention")
     expect(page.locator(".place")).to_have_text("Layer 2, head 2")
     expect_tokens(page, ["a", "dull", "film", "."])
+
+
+def test_each_page_keeps_the_view_that_was_chosen_there(page, app):
+    open_app(page, app, "/?text=A%20dull%20film.")
+    choose(page, "View", "Lines")
+    go_to(page, "Masks")
+    expect(canvas(page, "change")).to_be_visible()
+    choose(page, "View", "The mask, step by step")
+    go_to(page, "Positions")
+    expect(canvas(page, "change")).to_be_visible()
+    go_to(page, "Masks")
+    expect(canvas(page, "softmax")).to_be_visible()
+    go_to(page, "Attention")
+    expect(canvas(page, "lines")).to_be_visible()
+    expect(canvas(page, "matrix")).to_be_hidden()
 
 
 def test_renaming_closes_the_box_and_shows_the_new_name(page, app, second):
