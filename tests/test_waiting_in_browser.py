@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from bench_page import box, edit, type_sentence
 from playwright.sync_api import expect
 from processes import long_work_suspended
 from small_models import write_endless
@@ -37,28 +38,41 @@ def test_writing_shows_its_progress_can_be_stopped_and_started_again(visitor, ap
     page = visitor(SLOW)
     page.get_by_text("tokens so far").wait_for()
     with long_work_suspended(app[0].pid):
-        page.locator("[class*=st-key-give-up] button:visible").click()
-        expect(page.get_by_text("Stopped.")).to_be_visible(timeout=PROMPT)
-        expect(page.get_by_text("tokens so far")).to_have_count(0)
+        stop(page)
     page.get_by_role("button", name="Start again").click()
     page.get_by_text("tokens so far").wait_for()
 
 
-def test_the_empty_frame_is_on_a_page_just_opened_alone_and_work_stops_there_and_later(visitor, app):
-    page, frame = visitor(f"{SLOW}&text=A%20frame"), "[data-testid=stSkeletonElement]"
+def test_a_page_just_opened_has_no_picture_and_later_the_former_one_is_dimmed(visitor, app):
+    page, views = visitor(f"{SLOW}&text=A%20frame"), "div:has(> .lens)"
     page.get_by_text("tokens so far").wait_for()
-    expect(page.locator(frame)).to_be_visible()
+    expect(page.locator(views)).to_have_count(0)
     with long_work_suspended(app[0].pid):
-        page.get_by_label("Sentence").fill("")
-        page.get_by_role("button", name="Show").click()
-        expect(page.get_by_text("Type a sentence above")).to_be_visible(timeout=PROMPT)
-    page.get_by_label("Sentence").fill("A film without a frame")
-    page.get_by_role("button", name="Show").click()
+        say_nothing(page)
+    page.goto(f"{app[1]}/?model=small&text=A%20frame")
+    expect(page.locator(views)).to_have_css("opacity", "1")
+    page.get_by_role("combobox", name="Model").click()
+    page.get_by_role("option").filter(has_text="endless").click()
     page.get_by_text("tokens so far").wait_for()
-    expect(page.locator(frame)).to_have_count(0)
+    expect(page.locator(views)).not_to_have_css("opacity", "1")
     with long_work_suspended(app[0].pid):
-        page.locator("[class*=st-key-give-up] button:visible").click()
-        expect(page.get_by_text("Stopped.")).to_be_visible(timeout=PROMPT)
+        stop(page)
+    expect(page.locator(views)).not_to_have_css("opacity", "1")  # it is still that of another run
+
+
+def stop(page):
+    """Stop what is worked on."""
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.get_by_text("Stopped.")).to_be_visible(timeout=PROMPT)
+    expect(page.get_by_text("tokens so far")).to_have_count(0)
+
+
+def say_nothing(page):
+    """Empty the box, and wait until the page says what to do instead."""
+    edit(page).fill("")
+    box(page).press("Enter")
+    expect(page.get_by_text("Type a sentence above")).to_be_visible(timeout=PROMPT)
+    expect(page.get_by_text("tokens so far")).to_have_count(0)
 
 
 @pytest.mark.thorough
@@ -69,8 +83,7 @@ def test_another_visitor_sees_attention_while_models_write_without_end(visitor, 
     rude = [visitor(f"{SLOW}&text=Film%20{number}") for number in range(4)]
     rude[-1].get_by_text("tokens so far").wait_for(timeout=180_000)  # three others are before it
     with long_work_suspended(app[0].pid):
-        page.get_by_label("Sentence").fill("A clever plot.")
-        page.get_by_role("button", name="Show").click()
+        type_sentence(page, "A clever plot.")
         expect(page.locator(".table tbody th")).to_have_text(["a", "clever", "plot", "."])
         expect(rude[-1].get_by_role("progressbar")).to_be_visible()
 
@@ -79,7 +92,4 @@ def test_another_sentence_takes_the_place_of_one_that_is_being_answered(visitor,
     page = visitor(f"{SLOW}&text=A%20film%20again")
     page.get_by_text("tokens so far").wait_for()
     with long_work_suspended(app[0].pid):
-        page.get_by_label("Sentence").fill("")
-        page.get_by_role("button", name="Show").click()
-        expect(page.get_by_text("Type a sentence above")).to_be_visible(timeout=PROMPT)
-        expect(page.get_by_text("tokens so far")).to_have_count(0)
+        say_nothing(page)

@@ -134,7 +134,7 @@ async function opened(search = "", { told = {}, said = {}, header = () => ({}) }
       last = JSON.parse(new TextDecoder().decode(next));
     };
     update(bytes);
-    return { update, said: () => last, receive() {}, destroy() {} };
+    return { update, said: () => last, receive() {}, keep() {}, destroy() {} };
   };
   const root = new Part();
   const parts = [];

@@ -87,7 +87,8 @@ const TOGETHER = { one: ["matrix", "lines"], two: ["before", "matrix", "change"]
 export function mount(root, bytes, host) {
   const lens = new Lens(root, bytes, host);
   return {
-    update: (/** @type {Uint8Array} */ next) => lens.update(next),
+    update: (/** @type {Uint8Array} */ next, /** @type {boolean} */ reopens) => lens.update(next, reopens),
+    keep: () => lens.keep(),
     receive: (/** @type {Effects} */ found) => lens.receive(found),
     said: () => lens.payload.said ?? null,
     shape: () => lens.selection.attention,
@@ -103,9 +104,9 @@ class Lens {
   constructor(root, bytes, host) {
     this.host = host;
     this.payload = parse(bytes);
-    const start = { ...host.start(this.payload.model), ...this.payload.lesson };
+    const start = this.start();
     this.selection = new Selection(this.payload.attentions, start);
-    this.isChosen = (start.layer ?? start.head ?? null) !== null; // by a person, an address or a lesson
+    this.isChosen = isHead(start); // by a person, an address or a lesson
     this.root = element("div", { className: "lens" });
     root.append(this.root);
     this.page = new PageTheme(this.root);
@@ -283,16 +284,23 @@ class Lens {
     return made;
   }
 
-  /** Show another payload; the selection is kept where it still exists in the same model. @param {Uint8Array} bytes */
-  update(bytes) {
+  /**
+   * Show another payload; the selection is kept where it still exists in the same model, or is that of the page around.
+   *
+   * @param {Uint8Array} bytes
+   * @param {boolean} [reopens] Whether it is that of the page.
+   */
+  update(bytes, reopens) {
     const { model, lesson } = this.payload;
     const { kind, layer, head, pinned, view } = this.selection.state;
     this.payload = parse(bytes);
     this.lookOf = looks(this.payload.themes);
     this.page.read();
     this.selection.update(this.payload.attentions);
+    if (reopens) this.restart();
     if (!this.isChosen) this.openStrongest();
-    if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
+    if (reopens) this.remember();
+    else if (this.payload.lesson && this.payload.lesson.name !== lesson?.name) this.open(this.payload.lesson);
     else if (model !== this.payload.model) this.open({});
     else if (
       !this.selection.isAt({ kind, layer, head }) ||
@@ -303,6 +311,23 @@ class Lens {
     this.ask();
     this.show();
     paintAll();
+  }
+
+  /** The first selection. */
+  start() {
+    return { ...this.host.start(this.payload.model), ...this.payload.lesson };
+  }
+
+  /** Select what the page around says. */
+  restart() {
+    const start = this.start();
+    Object.assign(this.selection, new Selection(this.payload.attentions, start));
+    this.isChosen = isHead(start);
+  }
+
+  /** Tell the page around what is selected, unless that follows what does most to the answer. */
+  keep() {
+    if (this.isChosen || this.selection.attention.isCompared || !this.asksWhy()) this.remember();
   }
 
   /** Open another model on a head of its own, or a lesson on the head that it is about. @param {Partial<LessonStart>} start */
@@ -615,3 +640,6 @@ class Lens {
     this.root.remove();
   }
 }
+
+/** Return whether a selection names a head. @param {Start} start */
+const isHead = ({ layer, head }) => (layer ?? head ?? null) !== null;

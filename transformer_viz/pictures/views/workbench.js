@@ -437,8 +437,10 @@ class Workbench {
     if (header.left_out)
       Object.assign(this.state, header.state, { looks: header.looks, ablates: header.ablates });
     if (header.left_out) keepRun(this.parts());
+    const former = this.lens;
     if (bytes.length) this.picture(bytes);
     else this.said = null;
+    if (live === undefined && this.showsHeads && bytes.length) former?.keep();
     if (this.said?.experiment) ROUTES.keep(this.question(), answer); // what was chosen by itself is the same question
     LAST.state = this.state;
     if (live === undefined && bytes.length) this.note();
@@ -459,8 +461,7 @@ class Workbench {
     }
     this.views.hidden = false; // what is hidden has no size to scroll and fit by
     const own = this.leavePage(); // not every page has every view
-    if (this.reopens) this.lens?.destroy();
-    if (this.lens && !this.reopens) this.lens.update(bytes);
+    if (this.lens) this.lens.update(bytes, this.reopens);
     else this.lens = mount(this.views, bytes, this.host());
     this.reopens = false;
     if (own && own !== this.lens.view()) this.lens.open(own);
@@ -697,7 +698,7 @@ class Workbench {
       return false;
     if (key === "e" || key === "E") this.edit();
     else if (key === "Escape" && this.chosen !== null) {
-      this.chosen = null;
+      this.leaveWord();
       this.draw();
     } else return false;
     return true;
@@ -770,17 +771,25 @@ class Workbench {
   /** Take a word away, or bring it back. @param {string} text @param {Shown[]} words @param {number} number */
   takeAway(text, words, number) {
     const gone = words.filter(({ is }, i) => (is === "gone") !== (i === number));
-    this.chosen = null;
+    this.leaveWord();
     if (gone.length) this.act({ do: "text", text: without(text, gone) });
     else this.act({ do: "undo", name: "text" });
   }
 
   /** Put [MASK] in place of a word, or bring the word back. @param {Shown} word */
   hide({ is, start, end, tokens, gap }) {
-    this.chosen = null;
+    this.leaveWord();
     if (this.said?.leaves_out) this.act({ do: "leave_out", tokens });
     else if (is === "hidden" && gap) this.act({ do: "restore", begin: start, end });
     else this.act({ do: "hide", begin: start, end });
+  }
+
+  /** Close the menu of a word; the keyboard is at the word again. */
+  leaveWord() {
+    if (this.chosen === null) return;
+    const word = this.top.querySelector(`[data-word="${this.chosen}"]`);
+    if (word instanceof HTMLElement) word.focus();
+    this.chosen = null;
   }
 
   draw() {
@@ -789,7 +798,14 @@ class Workbench {
     const isMap = this.told.page === "map";
     this.views.hidden = !this.said || isMap;
     this.steps.hidden = !this.said || !isMap;
-    this.views.classList.toggle("waits", this.progress !== null);
+    this.dim();
+  }
+
+  /** Dim the views while they are not of what was asked last, or of what is typed where no run follows it. */
+  dim() {
+    const isOther = this.typed !== null && this.typed !== this.state.text && !this.told?.isLive;
+    for (const each of [this.views, this.steps])
+      each.classList.toggle("waits", this.progress !== null || this.stopped || isOther);
   }
 
   page() {
@@ -866,6 +882,7 @@ class Workbench {
   type(event) {
     if (!(event.target instanceof HTMLTextAreaElement)) return;
     this.typed = event.target.value.replace(/\n/g, " ");
+    this.dim();
     clearTimeout(this.pausing);
     this.pausing = setTimeout(() => this.follow(), PAUSE);
   }
