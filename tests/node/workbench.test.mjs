@@ -553,6 +553,16 @@ test("whoever asks for something else ends the former work", async () => {
   assert.equal(bench.last().signal.aborted, true);
 });
 
+test("a call of the page that another has overtaken does not end the workbench", async () => {
+  const bench = await opened("?text=B");
+  const leave = await bench.update({ projected: true });
+  bench.leave();
+  await say(bench, "C");
+  assert.equal(bench.last().signal.aborted, false);
+  leave();
+  assert.equal(bench.last().signal.aborted, true);
+});
+
 test("what was left out is said, and gone from what is asked and from the address", async () => {
   const header = ({ looks }) =>
     looks.length ? { left_out: "Without looks.", looks: [], ablates: false } : {};

@@ -108,7 +108,8 @@ export default function (component) {
   if (!bench && root) MOUNTED.set(parent, (bench = new Workbench(root)));
   bench?.update(component);
   return () => {
-    bench?.destroy();
+    if (bench?.component !== component) return; // a call that another has overtaken: Streamlit ends it at once
+    bench.destroy();
     MOUNTED.delete(parent);
   };
 }
@@ -182,8 +183,10 @@ class Workbench {
   }
 
   /** What Python has said since the last time. @param {Component<Told>} component */
-  update({ data, setStateValue, setTriggerValue }) {
+  update(component) {
+    const { data, setStateValue, setTriggerValue } = component;
     const former = this.told;
+    this.component = component;
     this.told = data;
     this.place = placeInAddress();
     this.send = { setStateValue, setTriggerValue };
