@@ -94,6 +94,7 @@ export function mount(root, bytes, host) {
     shape: () => lens.selection.attention,
     view: () => lens.selection.state.view,
     open: (/** @type {ViewName} */ view) => lens.select({ view }),
+    enlarge: (/** @type {boolean} */ projected) => lens.select({ projected }),
     fit: () => lens.fit() && lens.redraw(),
     destroy: () => lens.destroy(),
   };

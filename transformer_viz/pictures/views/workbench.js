@@ -153,6 +153,7 @@ class Workbench {
     this.place = ""; // page and model in the address, of what Python has said last
     this.reopens = false; // the next picture opens with the selection of the address
     this.pictured = ""; // the page whose picture is shown
+    this.projected = isProjected(); // whether all is larger, for a projector
     this.kind = readKind(); // of attention, which the views have selected
     /** @type {string[]} */
     this.painted = []; // masks that were painted, to be undone
@@ -191,6 +192,7 @@ class Workbench {
     this.place = placeInAddress();
     this.send = { setStateValue, setTriggerValue };
     ROUTES.token = data.token;
+    if (former && former.projected !== data.projected) this.enlarge(data.projected);
     const { opened } = data;
     const changed = opened && opened.number !== LAST.opened;
     if (changed) this.openRun(opened);
@@ -201,6 +203,14 @@ class Workbench {
     else if (former.token !== data.token && !this.header) this.ask();
     write();
     this.draw();
+  }
+
+  /** Show all in the size that was chosen beside the workbench. @param {boolean} projected */
+  enlarge(projected) {
+    if (projected === this.projected) return;
+    this.projected = projected;
+    this.send?.setStateValue("projected", projected); // or the next press in the views would not be another value
+    this.lens?.enlarge(projected);
   }
 
   /** @param {Told} former */
@@ -560,7 +570,6 @@ class Workbench {
 
   /** The page around the views. @returns {LensHost} */
   host() {
-    let shown = isProjected();
     return {
       start: (model) => ({ ...start(model), projected: isProjected() }),
       remember: ({ projected, ...selected }) => {
@@ -568,8 +577,8 @@ class Workbench {
         this.kind = selected.kind;
         const { of } = this.said?.experiment ?? {};
         if (of && of !== selected.kind) queueMicrotask(() => this.ask()); // its mask is another
-        if (projected !== shown) this.send?.setStateValue("projected", projected);
-        shown = projected;
+        if (projected !== this.projected) this.send?.setStateValue("projected", projected);
+        this.projected = projected;
         this.draw(); // not every view has a mask to paint on
       },
       wantsWhy: () => this.wantsWhy,
@@ -799,6 +808,7 @@ class Workbench {
     if (!this.told) return;
     render(this.page(), this.top);
     const isMap = this.told.page === "map";
+    this.root.classList.toggle("projected", this.projected);
     this.views.hidden = !this.said || isMap;
     this.steps.hidden = !this.said || !isMap;
     this.dim();

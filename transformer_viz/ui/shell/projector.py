@@ -50,5 +50,9 @@ def keep_projector() -> None:
 
 def choose_projector() -> None:
     """Show the switch, and enlarge the texts of the page while it is on."""
-    is_on = choose_whether(KEY, t("lens.projector"), help=t("projector.help"))
+    enlarge_texts(choose_whether(KEY, t("lens.projector"), help=t("projector.help")))
+
+
+def enlarge_texts(is_on: bool) -> None:
+    """Show the texts of the page larger, or as usual."""
     st.html(STYLE if is_on else USUAL)

@@ -13,7 +13,7 @@ from transformer_viz.ui.shell.language import t, words
 from transformer_viz.ui.shell.lesson_strip import show_room
 from transformer_viz.ui.shell.lessons import REVEALED, TO_OPEN, begin, lessons, open_lesson
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
-from transformer_viz.ui.shell.projector import is_projected, keep_projector
+from transformer_viz.ui.shell.projector import enlarge_texts, is_projected, keep_projector
 from transformer_viz.ui.shell.session import visitor
 from transformer_viz.ui.shell.shelf import home
 from transformer_viz.ui.workbench.seat import Run, Seat, new_seat
@@ -70,6 +70,7 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
     """Show the workbench of a page for a model."""
     seat, lesson = own_seat(), open_lesson()[0]
     keep_projector()
+    enlarge_texts(is_projected())
     show_room(lesson)
     st.session_state[TOLD] = _lesson()
     told = {
