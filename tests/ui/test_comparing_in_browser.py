@@ -215,7 +215,7 @@ def test_both_answers_and_all_weights_are_those_of_python(new_page, home, name):
     else:
         expect(page.locator(".lens .panels")).to_have_class(re.compile("compared"))
         expect_table(page, pair)
-    first = {"model": FIRST_MODELS["en"]}  # which an address leaves out
+    first = {"model": FIRST_MODELS["en"][0]}  # which an address leaves out
     assert sides(first | dict(parse_qsl(urlsplit(page.url).query))) == sides(query_of(pair))
 
 

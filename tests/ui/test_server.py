@@ -53,7 +53,7 @@ def test_the_model_to_show_first_stands_in_front_and_the_others_by_name():
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_app_opens_with_the_model_of_its_language_or_the_first_there_is(language):
-    own = server.FIRST_MODELS[language]
+    own = server.FIRST_MODELS[language][0]
     assert server.first_model(["a", own], language) == own
     assert server.first_model(["b", "a"], language) == "b"
 

@@ -9,7 +9,7 @@ import pytest
 import streamlit
 from lens_page import settle
 from numpy.testing import assert_allclose, assert_array_equal
-from pages import again, open_page, press, shown
+from pages import again, go_to_page, open_page, press, shown
 from playwright.sync_api import expect
 
 from transformer_viz.analysis import possible
@@ -151,9 +151,16 @@ def test_what_was_written_for_another_text_is_dropped(translator):
 
 def test_a_model_that_does_not_write_names_those_that_do():
     app = open_page("writing", model="small", text=TEXT)
-    assert "small does not write" in shown(app)
+    assert "small does not write" in shown(again(app))
     press(app, "translator · translates or rewrites a text")
     assert step_on(app)["attention"].keys() == {"cross", "decoder"}
+
+
+def test_a_visitor_who_has_chosen_no_model_gets_one_that_writes():
+    app = open_page()
+    assert app.session_state.model == "small"
+    assert step_on(go_to_page(app, "writing"))["chips"] == []
+    assert app.session_state.model == "writer"
 
 
 def test_of_a_long_text_only_what_is_read_stands_before_what_is_written(writer):

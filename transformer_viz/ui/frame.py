@@ -24,7 +24,8 @@ from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, owner, 
 from transformer_viz.ui.shell.header import choose_model, show_brand, show_header, show_pages
 from transformer_viz.ui.shell.journal import timed
 from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.lessons import LESSON, TO_OPEN, begin, begin_from_address
+from transformer_viz.ui.shell.lesson_strip import show_room
+from transformer_viz.ui.shell.lessons import LESSON, TO_OPEN, begin, begin_from_address, open_lesson
 from transformer_viz.ui.shell.login import admitted, show_logout
 from transformer_viz.ui.shell.problems import error_text
 from transformer_viz.ui.shell.recovering import begin_run, recovered, whole_run
@@ -86,14 +87,16 @@ def show() -> None:
     if page is not models_page:
         models.leave()
     if page in about_model:
-        model = show_choice(header.model)
+        model = show_choice(header.model, page is writing_page)
         if model is None:
             return
         chosen.append(model)
     else:
         show_brand(header.model)
-    on_workbench = page in (attention_page, steps_page, masks_page)
-    if on_workbench or (page is positions_page and positions.is_experiment()):
+    show_room(open_lesson()[0] if page in with_lessons.values() else None)
+    if page in (attention_page, steps_page, masks_page) or (
+        page is positions_page and positions.is_experiment()
+    ):
         show_workbench(page.url_path or "attention", chosen[0])
     with whole_run():
         page.run()
@@ -119,13 +122,13 @@ def let_in(place: DeltaGenerator) -> bool:
     return True
 
 
-def show_choice(place: DeltaGenerator) -> store.ModelSummary | None:
+def show_choice(place: DeltaGenerator, is_for_writing: bool) -> store.ModelSummary | None:
     """Show the menu of models in the header and return the chosen one; None: there is none, as the page says.
 
     The frame calls it, not the page: Streamlit removes what a page has drawn when another page is opened.
     """
     try:
-        model = choose_model(place)
+        model = choose_model(place, lambda config: config.has_decoder or not is_for_writing)
     except store.ModelError as error:
         st.error(error_text(error), icon=":material/folder_off:")
         return None

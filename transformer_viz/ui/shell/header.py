@@ -1,6 +1,6 @@
 """The header of all pages: the model, the pages, the language."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from transformer_viz import store
 from transformer_viz.store.names import SUCCESSORS
 from transformer_viz.ui.shell.address import from_address, to_address
+from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import (
     choose_language,
@@ -23,6 +24,10 @@ from transformer_viz.ui.shell.server import GOODBYE, first_model, has_window
 from transformer_viz.ui.shell.shelf import kind_of, purpose_of, shown_models
 from transformer_viz.ui.shell.streamlit_texts import translate_streamlit
 from transformer_viz.ui.shell.style import show_style
+from transformer_viz.values.config import TransformerConfig
+
+UNCHOSEN = "unchosen-model"
+"""Session key of the model that the app has opened by itself."""
 
 
 class Header(NamedTuple):
@@ -67,8 +72,15 @@ def show_brand(place: DeltaGenerator) -> None:
     place.markdown("**Transformer Viz**")
 
 
-def choose_model(place: DeltaGenerator) -> store.ModelSummary | None:
+def choose_model(
+    place: DeltaGenerator, is_able: Callable[[TransformerConfig], bool] = lambda config: True
+) -> store.ModelSummary | None:
     """Show the choice of model in the header, kept in the URL; return None if there is no usable model.
+
+    Args:
+        place: In the header.
+        is_able: Returns whether the page can do something with a model. One with which the app has opened
+            gives way to the first that it can; one that a visitor has chosen does not.
 
     Raises:
         ModelError: If a folder of models cannot be listed.
@@ -87,6 +99,11 @@ def choose_model(place: DeltaGenerator) -> store.ModelSummary | None:
     if wanted and wanted not in usable:
         st.toast(t("model.gone", name=escaped(wanted[:64])), icon=":material/search_off:")
     names = sorted(usable, key=lambda name: kind_of(usable[name]))  # those of a kind stay in order
+    if not wanted:
+        wanted = st.session_state[UNCHOSEN] = _opened(names)
+    able = [name for name in names if is_able(config_of(usable[name]))]
+    if wanted == st.session_state.get(UNCHOSEN) and able and wanted not in able:
+        st.session_state.model = st.session_state[UNCHOSEN] = first_model(able, words().language)
     from_address("model", names, _opened(names))
     chosen = place.selectbox(
         t("model.label"),

@@ -25,8 +25,10 @@ from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_se
 from transformer_viz.ui.shell.journal import open_log
 from transformer_viz.values.request import Request
 
-FIRST_MODELS = {"en": "imdb-sentiment", "zh": "reviews-zh"}
-"""Language -> name of the model with which the app opens, if it exists; that of English is first in lists."""
+FIRST_MODELS = {"en": ("imdb-sentiment", "reviews-next"), "zh": ("reviews-zh", "poems-zh")}
+"""Language -> names of the models with which the app and *Writing* open, if they exist; that of the app in
+English is first in lists.
+"""
 
 HEAD_START = 3.0
 """Seconds in which the first picture has the processors to itself, if its answer is kept."""
@@ -65,7 +67,7 @@ def opening_requests() -> dict[str, Request]:
 
 def first_model(names: Collection[str], language: str) -> str:
     """Return the model with which the app opens in a language, of these names, in the order shown."""
-    return FIRST_MODELS[language] if FIRST_MODELS[language] in names else next(iter(names))
+    return next((each for each in FIRST_MODELS[language] if each in names), next(iter(names)))
 
 
 def _first_model(language):
@@ -84,7 +86,7 @@ def shared_trainer() -> Trainer:
 
 def sorted_models(models: Iterable[store.ModelSummary]) -> list[store.ModelSummary]:
     """Return the models by name, that with which the app opens in English first."""
-    return sorted(models, key=lambda model: (model.name != FIRST_MODELS["en"], model.name))
+    return sorted(models, key=lambda model: (model.name != FIRST_MODELS["en"][0], model.name))
 
 
 def address() -> str:

@@ -10,7 +10,6 @@ from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.changing import BEFORE, CHANGES
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import t, words
-from transformer_viz.ui.shell.lesson_strip import show_room
 from transformer_viz.ui.shell.lessons import REVEALED, TO_OPEN, begin, lessons, open_lesson
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
 from transformer_viz.ui.shell.projector import enlarge_texts, is_projected, keep_projector
@@ -71,7 +70,6 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
     seat, lesson = own_seat(), open_lesson()[0]
     keep_projector()
     enlarge_texts(is_projected())
-    show_room(lesson)
     st.session_state[TOLD] = _lesson()
     told = {
         "token": seat.token,
