@@ -80,10 +80,19 @@ test("the head that was chosen is chosen again once all heads are shown again, a
   const one = Object.fromEntries(Object.entries(attentions).map(([kind, each]) => [kind, oneHead(each)]));
   selection.update(one);
   assert.deepEqual([...placeOf(selection), ...selection.state.shown], ["decoder", 1, 0, 0]);
-  assert.deepEqual(selection.wanted, { layer: 1, head: 2 });
+  assert.deepEqual(selection.wanted, { layer: 1, head: 2, view: "all" });
   selection.select({ layer: 2, head: 0 }); // the only one of that layer
   selection.update(attentions);
   assert.deepEqual([...placeOf(selection), ...selection.state.shown], ["decoder", 2, 2, 2]);
+});
+
+test("a view that a comparison lacks is shown again once it ends", () => {
+  const selection = of(masked);
+  selection.select({ view: "steps" });
+  selection.update(parse(payload("compared")).attentions);
+  assert.equal(selection.state.view, "all");
+  selection.update(masked.attentions);
+  assert.equal(selection.state.view, "steps");
 });
 
 test("a selected head is shown alone; another layer keeps all heads or the selected one", () => {

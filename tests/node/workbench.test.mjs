@@ -141,7 +141,7 @@ async function opened(search = "", { told = {}, said = {}, header = () => ({}), 
     const choice = {
       view: () => lens.view,
       open: (view) => Object.assign(lens, { view }),
-      enlarge: (projected) => lens.enlarged.push(projected),
+      project: (projected) => lens.enlarged.push(projected),
       shape: () => ({ queries: 2, keys: 2 }),
     };
     return { update, said: () => last, receive() {}, keep() {}, destroy() {}, ...choice };
@@ -761,17 +761,6 @@ test("where there is no brush, a press leads to the view that has one", async ()
   await bench.update();
   assert.throws(() => button(bench.drawn(), "masks.invert"));
   await bench.press("✎ masks.paint_elsewhere");
-  assert.equal(bench.lens.view, "masking");
-});
-
-test("each page keeps the view that was chosen on it", async () => {
-  const bench = await opened("?text=A b", { told: { page: "attention" }, experiment: menu });
-  bench.lens.view = "steps";
-  await bench.update({ page: "masks" });
-  bench.lens.view = "masking";
-  await bench.update({ page: "attention" });
-  assert.equal(bench.lens.view, "steps");
-  await bench.update({ page: "masks" });
   assert.equal(bench.lens.view, "masking");
 });
 

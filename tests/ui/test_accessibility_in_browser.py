@@ -1,11 +1,15 @@
 """What axe-core finds on every page: nothing serious that is ours."""
 
 from pathlib import Path
+from urllib.parse import quote
 
 import lens_page
 import pytest
+from bench_page import edit, words
 
 AXE = Path(__file__).parents[1] / "node" / "node_modules" / "axe-core" / "axe.min.js"
+
+BEFORE = '{"model": "hotel-zh", "text": "不好"}'
 
 PAGES = {
     "attention": ("?model=reverse-digits", ".lens .said"),
@@ -15,7 +19,8 @@ PAGES = {
     "map, a classifier": ("map?model=hotel-zh", ".map .cell"),
     "map, an output": ("map?model=attention-only", ".map .cell"),
     "positions": ("positions?model=hotel-zh", "[data-testid=stMain] h3"),
-    "masks": ("masks?model=hotel-zh&mask=painted", ".st-key-paint [data-name=panel-mask] canvas[style]"),
+    "masks": ("masks?model=hotel-zh&mask=painted&view=masking", ".lens .mask canvas[style]"),
+    "two runs": (f"?model=hotel-zh&text=很好&before={quote(BEFORE)}", ".lens .compared canvas[style]"),
     "writing": ("writing?model=reverse-digits&written=9.5.7-1&sampling=1.6-5-0.9", ".writing .list li"),
     "writing, beam search": ("writing?model=reverse-digits&writing_view=beams", ".beams button"),
     "train": ("train", "[data-testid=stMain] h2"),
@@ -74,10 +79,19 @@ def test_axe_finds_nothing_serious(new_visitor, app, shipped, axe, name):
     for menu in page.locator("[data-testid=stExpander] summary").all():
         menu.click()
         settle(page)
+    bench = page.locator(".bench")
+    if bench.locator(".reasons").count():
+        bench.locator(".reasons .reason b").first.wait_for()
     assert findings(page, axe) == []
-    for menu in page.locator(".lens .menu").all():
+    for menu in page.locator(":is(.lens, .bench) .menu:visible").all():
         menu.locator("summary").first.click()
         assert findings(page, axe, menu) == []
+        menu.evaluate("each => { each.open = false; }")  # it covers others
+    if words(page).count():
+        words(page).first.press("Enter")
+        assert findings(page, axe, bench) == []
+        edit(page)
+        assert findings(page, axe, bench) == []
 
 
 def test_axe_finds_what_is_wrong(new_visitor, axe):

@@ -25,10 +25,11 @@ from transformer_viz.ui.shell import classroom, journal
 from transformer_viz.ui.shell.web import HEADERS, MIDDLEWARE
 from transformer_viz.ui.workbench import question as questions
 from transformer_viz.ui.workbench import routes
+from transformer_viz.ui.workbench import stream as streams
 from transformer_viz.ui.workbench.seat import MOST_AT_ONCE, MOST_KEYS, Run, new_seat
 from transformer_viz.values.trace import Trace
 
-pytestmark = pytest.mark.usefixtures("engine")
+pytestmark = pytest.mark.usefixtures("engine", "decoders")
 
 TEXT = "A lovely film, not good."
 SECRET = "Zanzibar"
@@ -113,8 +114,9 @@ def test_a_question_is_answered_by_what_the_views_draw_and_its_key(client, seat,
 
 ROUTES = [
     *(("POST", "ask"), ("GET", "view/{key}"), ("GET", "vectors/{key}/encoder/0")),
-    *(("POST", "save/{key}/csv"), ("POST", "shown")),
+    *(("POST", "save/{key}/csv"), ("POST", "shown"), ("POST", "write")),
 ]
+WRITE = {"model": "writer", "text": TEXT, "written": "", "settings": "0-0-1"}
 SHOWN = {"text": TEXT, "target": "", "changes": "", "before": ""}
 
 FOREIGN = [
@@ -129,7 +131,7 @@ OWN = [{"Origin": HOME}, {"Origin": HOME, "Sec-Fetch-Site": "same-origin"}, {"Se
 def asked(client, seat, method, path, **headers):
     """Ask one of `ROUTES` for something that it has."""
     key = ask(client, seat)[0]["key"]
-    body = ASKED if path == "ask" else SHOWN
+    body = {"ask": ASKED, "write": WRITE}.get(path, SHOWN)
     content = json.dumps(body) if method == "POST" else None
     given = {"X-Token": seat.token} | headers
     return client.request(method, f"/data/{path.format(key=key)}", content=content, headers=given)
@@ -518,7 +520,21 @@ def test_only_what_is_shown_becomes_the_run_of_other_pages(client, seat):
     assert seat.shown == Run(TEXT)
 
 
-@pytest.mark.parametrize("given", [None, [], {}, {"text": "a"}, 5, "x", [*SHOWN]], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [
+        None,
+        [],
+        {},
+        {"text": "a"},
+        5,
+        "x",
+        [*SHOWN],
+        SHOWN | {"changes": "{"},
+        SHOWN | {"changes": '{"x": 1}'},
+    ],
+    ids=str,
+)
 def test_what_is_no_run_is_not_shown(client, seat, given):
     assert post(client, seat, "shown", given).status_code == 400
     assert seat.shown is None
@@ -715,6 +731,40 @@ def test_a_name_in_any_script_is_the_name_of_the_file(client, seat, models_folde
         assert named.endswith("%E6%88%91%E7%9A%84-attention.csv")
     finally:
         shutil.rmtree(models_folder / "我的")
+
+
+def lines_of(response):
+    return [json.loads(line) for line in response.content.splitlines()]
+
+
+def test_a_text_is_written_on_token_by_token(client, seat, writer):
+    lines = lines_of(post(client, seat, "write", WRITE))
+    expected = writer.generate(TEXT, max_new=len(lines)).token_ids
+    assert [line["token"] for line in lines] == [*expected][-len(lines) :]
+    assert 1 < len(lines) <= 20
+    for line in lines:
+        assert line["chip"]["rank"] == "1"
+        assert line["likeliest"][0][0] == line["chip"]["word"]
+        assert np.isclose(np.exp(line["likeliest"][0][1]), line["chip"]["share"], rtol=1e-3)
+    begun = ".".join(str(line["token"]) for line in lines[:2])
+    rest = lines_of(post(client, seat, "write", WRITE | {"written": begun}))
+    assert rest[: len(lines) - 2] == lines[2:]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"model": "small"}, {"model": SECRET}, {"model": 5}, {"text": None}, {"written": []}], ids=str
+)
+def test_what_no_page_writes_on_is_refused(client, seat, wrong):
+    assert post(client, seat, "write", WRITE | wrong).status_code == 400
+
+
+def test_a_stream_ends_when_writing_fails(client, seat, monkeypatch):
+    def failing(request, stamp, progress):
+        raise KeyError(SECRET)
+
+    monkeypatch.setattr(streams, "cached_answer", failing)
+    response = post(client, seat, "write", WRITE | {"text": "never asked before"})
+    assert (response.status_code, response.content) == (200, b"")
 
 
 BREAKING = {

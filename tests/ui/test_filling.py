@@ -221,17 +221,17 @@ def test_without_a_gap_it_is_said_how_to_make_one():
 
 
 def test_the_masks_page_says_what_becomes_of_what_is_filled_in(filler):
-    app = open_page("masks", model="filler", text=TEXT, mask="causal")
+    bench = open_bench("filler", text=TEXT, experiment={"page": "masks", "mask": "causal"})
     own, causal = filler.trace(TEXT).probs, filler.trace(TEXT, attention_mask="causal").probs
     others = (own.argmax(axis=-1) != causal.argmax(axis=-1)).sum()
-    assert f"At **{others}** of {len(own)} positions the model now predicts another token" in shown(app)
+    said = f"At **{others}** of {len(own)} positions the model now predicts another token"
+    assert said in "\n".join(texts_of(bench.said["notes"]))
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_positions_page_shuffles_all_but_the_beginning(lang):
-    app = open_page("positions", model="filler", text=TEXT, lang=lang)
-    said = shown(app)
-    assert {"en": "first gap", "zh": "第一个空缺"}[lang] in said
+    bench = open_bench("filler", text=TEXT, experiment={"page": "positions"}, language=lang)
+    assert {"en": "first gap", "zh": "第一个空缺"}[lang] in bench.menu["table"][0][-1]
 
 
 def test_the_models_page_shows_it():

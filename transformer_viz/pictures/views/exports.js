@@ -79,8 +79,8 @@ function titlesOf(host, views) {
   const words = host.words();
   const { attention, attentions, state } = selection;
   const head = headTitle(attention, state);
-  const title =
-    views.length > 1 ? `${head} · ${words.values[selection.value()]}` : titles()[views[0]] || head;
+  const ofSides = isOfMask(state.view) ? head : `${head} · ${words.values[selection.value()]}`;
+  const title = views.length > 1 ? ofSides : titles()[views[0]] || head;
   const name = Object.keys(attentions).length > 1 && attention.name;
   return [
     [model(), name, title].filter(Boolean).join(" · "),

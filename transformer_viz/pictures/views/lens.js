@@ -89,12 +89,12 @@ export function mount(root, bytes, host) {
   return {
     update: (/** @type {Uint8Array} */ next, /** @type {boolean} */ reopens) => lens.update(next, reopens),
     keep: () => lens.keep(),
+    project: (/** @type {boolean} */ projected) => lens.select({ projected }),
     receive: (/** @type {Effects} */ found) => lens.receive(found),
     said: () => lens.payload.said ?? null,
     shape: () => lens.selection.attention,
     view: () => lens.selection.state.view,
     open: (/** @type {ViewName} */ view) => lens.select({ view }),
-    enlarge: (/** @type {boolean} */ projected) => lens.select({ projected }),
     fit: () => lens.fit() && lens.redraw(),
     destroy: () => lens.destroy(),
   };
@@ -334,7 +334,7 @@ class Lens {
   /** Open another model on a head of its own, or a lesson on the head that it is about. @param {Partial<LessonStart>} start */
   open({ kind, layer, head, view }) {
     this.isChosen = layer !== undefined;
-    if (view) this.selection.state.view = view;
+    if (view) this.selection.wanted.view = view;
     this.selection.state.pinned = NOTHING;
     this.selection.open({ kind, layer, head });
     if (!this.isChosen) this.openStrongest();
@@ -514,17 +514,17 @@ class Lens {
     this.title(this.count);
   };
 
+  /** The titles of the views; an experiment has its own. */
+  titles() {
+    const titles = titlesOf(this.selection, this.words(), this.count);
+    return { ...titles, ...this.payload.said?.experiment?.titles };
+  }
+
   /** Write the titles of the views. @param {Count} lines */
   title(lines) {
     this.count = lines;
     const titles = this.titles();
     for (const name of VIEWS) this.views[name].title.textContent = titles[name];
-  }
-
-  /** The title of each view; an experiment has titles of its own. */
-  titles() {
-    const { said } = this.payload;
-    return { ...titlesOf(this.selection, this.words(), this.count), ...said?.experiment?.titles };
   }
 
   /** Describe the selected head, and the pinned cell. */

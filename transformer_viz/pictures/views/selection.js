@@ -75,8 +75,10 @@ export class Selection {
       ...start,
       ...{ kind: "", layer: 0, head: 0 },
     };
-    /** The layer and the head that were chosen, where those that are shown may be fewer: mean, maximum and rollout have one. */
-    this.wanted = { layer: 0, head: 0 };
+    /**
+     * What was chosen, where less may be shown: mean, maximum and rollout have one head, and a comparison has not every view.
+     */
+    this.wanted = { layer: 0, head: 0, view: this.state.view };
     this.attentions = attentions;
     /** @type {{attention: Attention, layer: number, head: number, row: number} | null} */
     this.opening = null;
@@ -95,7 +97,7 @@ export class Selection {
   open({ kind, layer, head, shown = new Set() }) {
     this.state.kind = this.existing(kind);
     const { opening } = this.attention;
-    this.wanted = { layer: layer ?? opening[0], head: head ?? opening[1] };
+    Object.assign(this.wanted, { layer: layer ?? opening[0], head: head ?? opening[1] });
     this.state.shown = shown;
     this.correct();
   }
@@ -203,7 +205,9 @@ export class Selection {
     const { query, key } = state.pinned;
     if ((query ?? 0) >= attention.queries || (key ?? 0) >= attention.keys) state.pinned = NOTHING;
     const hasMask = attention.isCompared && attention.hasScores;
-    if (isOfMask(state.view) ? !hasMask : attention.isCompared && state.view !== "grid") state.view = "all"; // not shown
+    const { view } = wanted;
+    const isThere = isOfMask(view) ? hasMask : !attention.isCompared || view === "grid";
+    state.view = isThere ? view : "all";
   }
 
   /**
@@ -216,7 +220,12 @@ export class Selection {
     const all = this.attention.heads > 1 && state.shown.size === this.attention.heads;
     Object.assign(state, NOTHING, choice);
     const head = this.attention.heads > 1 ? choice.head : undefined; // a single one is no choice
-    this.wanted = { layer: choice.layer ?? this.wanted.layer, head: head ?? this.wanted.head };
+    const { layer, view } = choice;
+    this.wanted = {
+      layer: layer ?? this.wanted.layer,
+      head: head ?? this.wanted.head,
+      view: view ?? this.wanted.view,
+    };
     if ("kind" in choice) Object.assign(state, { shown: new Set(), pinned: NOTHING });
     if (choice.head !== undefined && !choice.shown) state.shown = new Set([choice.head]);
     else if ("layer" in choice && !all) state.shown = new Set([state.head]);

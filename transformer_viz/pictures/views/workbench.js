@@ -18,7 +18,7 @@ import { fill } from "./text.js";
 /** @import {Act, DescribedEffects, Experiment, Item, Said} from "./payload.js" */
 /** @import {Box} from "./place.js" */
 /** @import {Answer, Header, Progress, Question, Run} from "./routes.js" */
-/** @import {State as Selected, ViewName} from "./selection.js" */
+/** @import {State as Selected} from "./selection.js" */
 /** @import {Shown, Tint, Word} from "./sentence.js" */
 /** @import {Component} from "./streamlit.js" */
 
@@ -87,13 +87,7 @@ const AS_USUAL = { about: "", rather: "", at: "" };
 const MOUNTED = new WeakMap();
 
 /** What was shown last: the workbench may be removed from the page, and be shown again. */
-const LAST = {
-  state: /** @type {State | null} */ (null),
-  opened: 0,
-  runs: /** @type {Run[]} */ ([]),
-  /** Page -> the view that was chosen there. @type {Record<string, ViewName>} */
-  views: {},
-};
+const LAST = { state: /** @type {State | null} */ (null), opened: 0, runs: /** @type {Run[]} */ ([]) };
 
 /** Whether the browser has gone back or forward in its history, and nothing was pressed since: its address counts. */
 let isBack = false;
@@ -151,9 +145,8 @@ class Workbench {
     /** @type {number | null} */
     this.chosen = null; // number of the word that is pressed
     this.place = ""; // page and model in the address, of what Python has said last
+    this.projected = isProjected(); // whether the views are drawn larger
     this.reopens = false; // the next picture opens with the selection of the address
-    this.pictured = ""; // the page whose picture is shown
-    this.projected = isProjected(); // whether all is larger, for a projector
     this.kind = readKind(); // of attention, which the views have selected
     /** @type {string[]} */
     this.painted = []; // masks that were painted, to be undone
@@ -192,7 +185,11 @@ class Workbench {
     this.place = placeInAddress();
     this.send = { setStateValue, setTriggerValue };
     ROUTES.token = data.token;
-    if (former && former.projected !== data.projected) this.enlarge(data.projected);
+    if (former && former.projected !== data.projected && data.projected !== this.projected) {
+      this.projected = data.projected; // chosen on the page around
+      setStateValue("projected", data.projected); // Python is told of what differs from the last it was told
+      this.lens?.project(data.projected);
+    }
     const { opened } = data;
     const changed = opened && opened.number !== LAST.opened;
     if (changed) this.openRun(opened);
@@ -203,14 +200,6 @@ class Workbench {
     else if (former.token !== data.token && !this.header) this.ask();
     write();
     this.draw();
-  }
-
-  /** Show all in the size that was chosen beside the workbench. @param {boolean} projected */
-  enlarge(projected) {
-    if (projected === this.projected) return;
-    this.projected = projected;
-    this.send?.setStateValue("projected", projected); // or the next press in the views would not be another value
-    this.lens?.enlarge(projected);
   }
 
   /** @param {Told} former */
@@ -473,11 +462,9 @@ class Workbench {
       return;
     }
     this.views.hidden = false; // what is hidden has no size to scroll and fit by
-    const own = this.leavePage(); // not every page has every view
     if (this.lens) this.lens.update(bytes, this.reopens);
     else this.lens = mount(this.views, bytes, this.host());
     this.reopens = false;
-    if (own && own !== this.lens.view()) this.lens.open(own);
     this.said = this.lens.said();
     const { experiment } = this.said ?? {};
     if (!experiment || !this.told) return;
@@ -488,15 +475,6 @@ class Workbench {
     this.state.experiments[this.told.page] = Object.fromEntries(kept);
     this.kind = experiment.of ?? this.kind;
     keepRun(this.parts());
-  }
-
-  /** Keep the view of the page whose picture was shown; return the one that was last chosen on this one. */
-  leavePage() {
-    const [former, { page, lesson }] = [this.pictured, /** @type {Told} */ (this.told)];
-    this.pictured = page;
-    if (!this.lens || this.reopens || former === page) return undefined;
-    LAST.views[former] = this.lens.view();
-    return lesson ? undefined : LAST.views[page];
   }
 
   /** Remember the run among those that were shown. */
@@ -570,6 +548,7 @@ class Workbench {
 
   /** The page around the views. @returns {LensHost} */
   host() {
+    this.projected = isProjected();
     return {
       start: (model) => ({ ...start(model), projected: isProjected() }),
       remember: ({ projected, ...selected }) => {
@@ -807,8 +786,8 @@ class Workbench {
   draw() {
     if (!this.told) return;
     render(this.page(), this.top);
+    this.top.classList.toggle("projected", this.told.projected);
     const isMap = this.told.page === "map";
-    this.root.classList.toggle("projected", this.projected);
     this.views.hidden = !this.said || isMap;
     this.steps.hidden = !this.said || !isMap;
     this.dim();

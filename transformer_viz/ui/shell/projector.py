@@ -43,16 +43,13 @@ def keep_choice() -> None:
 
 
 def keep_projector() -> None:
-    """Keep in the URL whether the page is drawn larger, on a page whose views choose it."""
+    """Keep in the URL whether a page whose views choose it is drawn larger, and enlarge its texts then."""
     keep_choice()
     to_address(KEY, "1" if st.session_state[KEY] else "")
+    st.html(STYLE if st.session_state[KEY] else USUAL)
 
 
 def choose_projector() -> None:
     """Show the switch, and enlarge the texts of the page while it is on."""
-    enlarge_texts(choose_whether(KEY, t("lens.projector"), help=t("projector.help")))
-
-
-def enlarge_texts(is_on: bool) -> None:
-    """Show the texts of the page larger, or as usual."""
+    is_on = choose_whether(KEY, t("lens.projector"), help=t("projector.help"))
     st.html(STYLE if is_on else USUAL)

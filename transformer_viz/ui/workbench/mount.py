@@ -1,7 +1,5 @@
 """The workbench on the page: its one component, and what it has in common with the widgets around it."""
 
-import json
-
 import streamlit as st
 
 from transformer_viz import store
@@ -12,11 +10,11 @@ from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import t, words
 from transformer_viz.ui.shell.lessons import REVEALED, TO_OPEN, begin, lessons, open_lesson
 from transformer_viz.ui.shell.projector import KEY as PROJECTOR
-from transformer_viz.ui.shell.projector import enlarge_texts, is_projected, keep_projector
+from transformer_viz.ui.shell.projector import is_projected, keep_projector
 from transformer_viz.ui.shell.session import visitor
 from transformer_viz.ui.shell.shelf import home
 from transformer_viz.ui.workbench.seat import Run, Seat, new_seat
-from transformer_viz.values.request import Changes, Request
+from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 
 KEY = "workbench"
@@ -69,7 +67,6 @@ def show_workbench(page: str, model: store.ModelSummary) -> None:
     """Show the workbench of a page for a model."""
     seat, lesson = own_seat(), open_lesson()[0]
     keep_projector()
-    enlarge_texts(is_projected())
     st.session_state[TOLD] = _lesson()
     told = {
         "token": seat.token,
@@ -165,10 +162,7 @@ def _choose_model():
 def shown_request(model: store.ModelSummary) -> Request | None:
     """Return the request that the workbench shows of a model; None: it has not told yet."""
     shown = own_seat().shown
-    if shown is None:
-        return None
-    changes = Changes(**json.loads(shown.changes)) if shown.changes else Changes()
-    return Request(model.reference, shown.text, shown.target or None, changes)
+    return None if shown is None else shown.request(model.reference)
 
 
 def shown_trace(model: store.ModelSummary) -> Trace | None:

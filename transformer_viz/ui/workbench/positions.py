@@ -92,7 +92,8 @@ def _table(words, config, requests, traces, ask) -> tuple[list[list[str]], list[
     if order and config.positions != "none":
         bare = [ask(each.changed(positions="none")) for each in requests]
         rows.append(("without", *bare))
-    head = ["", words("positions.moves"), *([words("positions.answer")] if before.labels else [])]
+    answer = [words(f"positions.answer.{_kind_of_answer(before)}")] if before.labels else []
+    head = ["", words("positions.moves"), *answer]
     table = [head]
     for name, one, other in rows:
         label = words(f"positions.row.{name}") if order else words("positions.row.change")
@@ -124,6 +125,15 @@ def _largest_change(before: Trace, after: Trace, order: tuple[int, ...] | None) 
         float(np.abs((in_original_order(two.weights, order) if order else two.weights) - one.weights).max())
         for one, two in layers
     )
+
+
+def _kind_of_answer(trace: Trace) -> str:
+    """Return what `_answer_of` is: classes, a text, the next token, or that in a gap or the last position."""
+    if trace.probs.ndim == 1:
+        return "classes"
+    if trace.decoder:
+        return "text" if trace.encoder else "next"
+    return "gap" if len(trace.gaps) else "last"
 
 
 def _answer_of(trace: Trace) -> str:

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from transformer_viz.ui.shell.unexpected import note_unexpected
 from transformer_viz.ui.workbench.asked import UnknownError
-from transformer_viz.ui.workbench.question import GoneError, Question, export, vectors, view
+from transformer_viz.ui.workbench.question import GoneError, Question, Tell, export, vectors, view
 from transformer_viz.ui.workbench.seat import Run, Seat, seat_of
 from transformer_viz.ui.workbench.stream import FAULTS, WriteOn
 
@@ -134,60 +134,65 @@ async def write(seat: Seat, request: Request) -> Response:
     return StreamingResponse(written(seat, asked), 200, NEVER_KEPT, "application/x-ndjson")
 
 
-async def written(seat: Seat, asked: WriteOn) -> AsyncIterator[bytes]:
-    """Yield the lines of a text that is written on; whoever goes ends it."""
-    loop, told, gone = asyncio.get_running_loop(), asyncio.Queue[Any](), threading.Event()
+def written(seat: Seat, asked: WriteOn) -> AsyncIterator[bytes]:
+    """Yield the lines of a text that is written on; what ends it early, the page says."""
 
-    def tell(_line: object) -> None:
-        if gone.is_set():
-            raise GoneError
+    def work(tell: Tell) -> Iterator[bytes]:
+        with contextlib.suppress(*FAULTS):
+            yield from map(_line, asked.lines(tell))
 
-    def work() -> None:
-        with seat.working() as fits, contextlib.suppress(GoneError, *FAULTS):
-            for line in asked.lines(tell) if fits else ():
-                tell(line)
-                loop.call_soon_threadsafe(told.put_nowait, line)
-        loop.call_soon_threadsafe(told.put_nowait, None)
-
-    loop.run_in_executor(_WORKERS, work)
-    try:
-        while (line := await told.get()) is not None:
-            yield _line(line)
-    finally:
-        gone.set()
+    return streamed(seat, work, lambda refused: b"")
 
 
-async def answered(seat: Seat, question: Question) -> AsyncIterator[bytes]:
-    """Yield what is told while a question is worked on, and its answer; whoever goes ends the work."""
-    loop, told, gone = asyncio.get_running_loop(), asyncio.Queue[Any](), threading.Event()
+def answered(seat: Seat, question: Question) -> AsyncIterator[bytes]:
+    """Yield what is told while a question is worked on, and its answer."""
+
+    def work(tell: Tell) -> Iterator[bytes]:
+        header, content = question.answer(tell)
+        yield _line(header | {"bytes": len(content)}) + content
+
+    return streamed(seat, work, lambda refused: _line(refused | {"bytes": 0}))
+
+
+async def streamed(
+    seat: Seat, work: Callable[[Tell], Iterator[bytes]], refuse: Callable[[dict[str, str]], bytes]
+) -> AsyncIterator[bytes]:
+    """Yield what comes of some work, as soon as it does; whoever goes ends the work.
+
+    Args:
+        seat: Of the session that asks.
+        work: Yields bytes, given what sends a line of JSON between them; that raises `GoneError` once nobody
+            reads any more, also for None, which sends nothing.
+        refuse: Returns what is sent in place of an answer that there is not.
+    """
+    loop, sent, gone = asyncio.get_running_loop(), asyncio.Queue[bytes | None](), threading.Event()
+
+    def send(content: bytes | None) -> None:
+        loop.call_soon_threadsafe(sent.put_nowait, content)
 
     def tell(line: dict[str, Any] | None) -> None:
         if gone.is_set():
             raise GoneError
         if line is not None:
-            loop.call_soon_threadsafe(told.put_nowait, line)
+            send(_line(line))
 
-    def work() -> None:
+    def run() -> None:
         with seat.working() as fits, contextlib.suppress(GoneError):
             try:
-                last = question.answer(tell) if fits else (TOO_MUCH, b"")
+                for content in work(tell) if fits else [refuse(TOO_MUCH)]:
+                    tell(None)
+                    send(content)
             except GoneError:
                 raise
             except Exception as error:
                 note_unexpected(error, seat.visitor)
-                last = FAILED, b""
-            loop.call_soon_threadsafe(told.put_nowait, last)
+                send(refuse(FAILED))
+        send(None)
 
-    loop.run_in_executor(_WORKERS, work)
+    loop.run_in_executor(_WORKERS, run)
     try:
-        while True:
-            line = await told.get()
-            if isinstance(line, dict):
-                yield _line(line)
-                continue
-            header, content = line
-            yield _line(header | {"bytes": len(content)}) + content
-            break
+        while (content := await sent.get()) is not None:
+            yield content
     finally:
         gone.set()
 
@@ -241,9 +246,11 @@ async def note_shown(seat: Seat, request: Request) -> Response:
     """Note which run the workbench shows, for the other pages of the session."""
     given = await question_in(request)
     try:
-        seat.shown = Run(*(str(given[name]) for name in Run._fields))
-    except (TypeError, KeyError):
+        shown = Run(*(str(given[name]) for name in Run._fields))
+        shown.request("")
+    except (TypeError, KeyError, ValueError, RecursionError):
         raise RefusedError(400, "This is no run.") from None
+    seat.shown = shown
     return Response(status_code=204)
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import hmac
+import json
 import secrets
 import threading
 import weakref
@@ -12,7 +13,7 @@ from typing import NamedTuple, Self
 
 from cachetools import LRUCache
 
-from transformer_viz.values.request import Request
+from transformer_viz.values.request import Changes, Request
 
 MOST_KEYS = 500
 """Answers of a session whose keys are known; a browser whose key is forgotten asks again."""
@@ -40,6 +41,15 @@ class Run(NamedTuple):
     def of(cls, request: Request, changes: str, before: str) -> Self:
         """Return a request about a text as a run."""
         return cls(str(request.text), str(request.target or ""), changes, before)
+
+    def request(self, model: str | Path) -> Request:
+        """Return the run of a model as a request.
+
+        Raises:
+            ValueError, TypeError, RecursionError: If its changes are none.
+        """
+        changes = Changes(**json.loads(self.changes)) if self.changes else Changes()
+        return Request(str(model), self.text, self.target or None, changes)
 
 
 class Seat:
