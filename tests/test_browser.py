@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from bench_page import expect_text, type_sentence
+from bench_page import box, edit, expect_text, type_sentence
 from lens_page import (
     canvas,
     choose,
@@ -38,6 +38,7 @@ from processes import children, is_running
 from running_app import free_port, running, start_app
 
 from transformer_viz import store
+from transformer_viz.analysis import mask_from_bits, mask_to_bits, named_mask
 from transformer_viz.pictures import views
 
 HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'
@@ -429,6 +430,16 @@ def test_in_a_low_window_the_matrix_is_seen_as_a_whole_once_it_is_scrolled_to(pa
     assert round(box["y"] + box["height"]) <= 450  # pixels: what is scrolled stands between two
 
 
+STEPS = ("scores", "mask", "masked", "softmax")
+
+
+def shown_panels(page):
+    """Return the names of the matrices that are shown."""
+    return page.locator(".panels .panel:visible:has(canvas)").evaluate_all(
+        "panels => panels.map(({ className }) => className.split(' ')[1])"
+    )
+
+
 def open_masks(page, app, address="&view=masking", text="A dull film."):
     page.goto(f"{app[1]}/masks?lang=en&layer=1&head=1&text={quote(text)}{address}")
     page.locator(".experiment").wait_for()
@@ -532,14 +543,105 @@ def test_a_mask_is_painted_with_the_keyboard(page, app):
     page.wait_for_url(re.compile("bits=acef"))
 
 
+def test_a_painted_mask_begins_as_the_one_before_and_can_be_inverted_and_cleared(page, app):
+    open_masks(page, app, "&view=masking&mask=window&pads=1")
+    page.get_by_role("button", name="painted").click()
+    page.wait_for_url(re.compile("mask=painted"))
+    bits = mask_to_bits(named_mask("window:1", 5, np.array([5, 5, 5, 5, 0])))
+    page.wait_for_url(re.compile(f"bits={bits}"))
+    assert "pads=1" in page.url
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_disabled()
+    page.get_by_role("button", name="Invert").click()
+    inverted = mask_to_bits(~mask_from_bits(bits, (5, 5)))
+    page.wait_for_url(re.compile(f"bits={inverted}"))
+    page.get_by_role("button", name="Clear").click()
+    page.wait_for_url(re.compile(f"bits={mask_to_bits(np.ones((5, 5), bool))}"))
+    for each in (inverted, bits):
+        undo.click()
+        page.wait_for_url(re.compile(f"bits={each}"))
+    expect(undo).to_be_disabled()
+    page.get_by_role("button", name="none", exact=True).click()
+    page.wait_for_url(lambda url: "bits" not in url)
+
+
+def test_what_was_painted_for_another_text_is_not_brought_back(page, app):
+    open_masks(page, app, "&view=masking&mask=painted&bits=8cef")
+    page.mouse.click(*cells(page)[0, 3])
+    page.wait_for_url(re.compile("bits=9cef"))
+    type_sentence(page, "dull film")
+    page.wait_for_url(re.compile("bits=b(&|$)"))
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+
+
+@pytest.mark.parametrize("view", ["all", "ways"])
+def test_a_view_without_a_brush_leads_to_the_one_that_has_it(page, app, view):
+    open_masks(page, app, f"&view={view}&mask=painted")
+    expect(page.get_by_role("button", name="Invert")).to_have_count(0)
+    page.get_by_role("button", name="Paint it in the view").click()
+    expect(page.get_by_role("button", name="Invert")).to_be_visible()
+    assert shown_panels(page) == [*STEPS]
+    expect(page).to_have_url(re.compile("view=masking"))
+    page.mouse.click(*cells(page)[0, 3])
+    page.wait_for_url(re.compile("bits=9cef"))
+
+
+def test_a_link_of_the_former_page_opens_its_view(page, app):
+    for former, names in (("steps", STEPS), ("ways", ("added", "multiplied"))):
+        page.goto(f"{app[1]}/masks?why=0&mask_view={former}&text=A+dull+film.")
+        expect(canvas(page, names[0])).to_be_visible()
+        assert shown_panels(page) == [*names]
+
+
+def test_a_mask_that_is_not_painted_cannot_be(page, app):
+    open_masks(page, app)
+    page.mouse.click(*cells(page)[0, 2])
+    expect(page.locator(".place")).to_contain_text("Pinned: “a” → “film”")
+    assert "bits" not in page.url
+
+
 @pytest.mark.parametrize("mask", ["causal", "painted"])
 def test_the_rows_of_all_steps_run_across(page, app, mask):
     open_masks(page, app, f"&view=masking&mask={mask}")
     rows = []
-    for name in ("scores", "mask", "masked", "softmax"):
+    for name in STEPS:
         found = cells(page, name)
         rows.append([round(found[row, 0][1]) for row in range(4)])
     assert rows == [rows[0]] * 4
+
+
+def labels(page, side):
+    """Return where the labels of the rows or columns of the mask stand, all at one moment: as in the drawing
+    that is saved, in which the matrices stand side by side.
+    """
+    drawing = saved(page, "SVG")[1].decode()
+    return canvas(page, "mask").evaluate(WHERE, [drawing, f"text.{side}", STEPS.index("mask")])
+
+
+WHERE = """(canvas, [drawing, selector, number]) => {
+    const page = document.body.appendChild(document.createElement("div"));
+    page.innerHTML = drawing;
+    const [edge, svg] = [canvas.getBoundingClientRect(), page.firstChild];
+    const left = edge.left - 14 - number * (edge.width + 24);
+    const top = edge.bottom + 14 - svg.getAttribute("height");
+    Object.assign(page.style, { position: "fixed", left: `${left}px`, top: `${top}px` });
+    const places = [...svg.querySelectorAll(selector)].map((each) => each.getBoundingClientRect().toJSON());
+    page.remove();
+    const isWithin = ({ left, right }) => left >= edge.left - 1 && right <= edge.right + 1;
+    return places.filter(isWithin);
+}"""
+"""Return where the parts of a drawing would be if that of the matrix lay over its canvas."""
+
+
+def test_a_long_text_has_some_of_its_tokens_beside_its_mask_and_none_over_another(page, app):
+    page.set_viewport_size({"width": 900, "height": 1000})
+    open_masks(page, app, text="good film " * 70)
+    letters = 0.8  # of a line, which has room above and below them; those of the columns run upwards
+    for side, begin, size in (("row", "y", "height"), ("column", "x", "width")):
+        boxes = labels(page, side)
+        assert 5 < len(boxes) <= 23
+        for one, other in itertools.pairwise(boxes):
+            assert one[begin] + letters * one[size] <= other[begin]
 
 
 FONTS = "() => document.fonts.ready.then(() => null)"
@@ -675,6 +777,18 @@ def test_going_to_the_models_and_back_changes_nothing(page, app, second):
     expect_tokens(page, ["a", "dull", "film", "."])
     for part in ("model=twin", "head=3", "layer=2", "view=matrix", "text=A"):
         expect(page).to_have_url(re.compile(part))
+
+
+@pytest.mark.parametrize("name", ["Masks", "Positions"])
+def test_an_experiment_follows_what_is_typed(page, app, name):
+    open_app(page, app, "/?text=A%20dull%20film.")
+    go_to(page, name)
+    expect(canvas(page, "change")).to_be_visible()
+    edit(page).fill("A clever plot.")
+    expect_tokens(page, ["a", "clever", "plot", "."])
+    expect(page).to_have_url(re.compile("text=A(%20|[+])dull"))
+    box(page).press("Enter")
+    expect(page).to_have_url(re.compile("text=A(%20|[+])clever"))
 
 
 def test_going_back_brings_back_the_sentence_before(page, app):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench import bench_on, texts_of
+from bench import bench_on, open_bench, texts_of
 from numpy.testing import assert_allclose, assert_array_equal
 from pages import array, components, figures, open_page, shown
 from playwright.sync_api import expect
@@ -214,6 +214,21 @@ def offered_by(model):
     """Return what the experiment with positions can do to a model."""
     [found, *_] = bench_on(open_page("positions", model=model)).menu["groups"]
     return [text for _, text in found["options"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "formula"),
+    [
+        ("gemma2", "decoder", "s = c tanh(QKᵀ / (c √dₖ))"),
+        ("t5", "encoder", "s = QKᵀ / √dₖ + B"),
+        ("t5", "decoder", "s = QKᵀ / √dₖ + B"),
+        ("t5", "cross", "s = QKᵀ / √dₖ"),
+        ("bert", "encoder", "s = QKᵀ / √dₖ"),
+    ],
+)
+def test_the_formula_of_the_scores_names_their_cap_and_their_position_bias(model, kind, formula):
+    bench = open_bench(model, experiment={"page": "masks", "kind": kind})
+    assert bench.menu["titles"]["scores"] == f"1 · Scores: {formula}"
 
 
 def test_rotary_positions_are_no_table_and_cannot_be_swapped():

@@ -8,7 +8,7 @@ const { cellAt, middleOf, nearestCell, place, strides, TILTED, visibleBox } = aw
 const { whole, zoomed } = await import(`${VIEWS}/zoom.js`);
 
 const TOKENS = ["好", "a", "station", "[START]", "x".repeat(60)];
-const FITS = ["bounded", "square", "wide"];
+const FITS = ["bounded", "square"];
 
 function sceneOf(size, token, fit, changes = {}) {
   const labels = Array.from({ length: size }, (_, i) => `${token}${i}`.slice(0, 60));

@@ -83,9 +83,10 @@ function pressKey(element, key, target) {
  * Open a workbench on a page with an address, on a server that shows what is asked.
  *
  * @param {string} search
- * @param {{told?: object, said?: object, header?: (question: object) => object}} [how] header: the last line of an answer.
+ * @param {{told?: object, said?: object, header?: (question: object) => object, experiment?: (question: object) => object}}
+ *   [how] header: the last line of an answer; experiment: what it says of one.
  */
-async function opened(search = "", { told = {}, said = {}, header = () => ({}) } = {}) {
+async function opened(search = "", { told = {}, said = {}, header = () => ({}), experiment } = {}) {
   const page = new EventTarget();
   const location = { href: `http://page/${search}`, search };
   const go = (_state, _title, address) =>
@@ -123,18 +124,27 @@ async function opened(search = "", { told = {}, said = {}, header = () => ({}) }
     const { model, text, target, changes, before, filled } = body;
     const state = { model, text, target, changes, before, filled };
     const made = { state, key: `k${asked.length}`, ...header(body) };
-    const shown = { ...SAID, text: made.state.text, words: spans(made.state.text), ...said };
+    const menu = body.experiment ? { experiment: experiment(body.experiment) } : {};
+    const shown = { ...SAID, text: made.state.text, words: spans(made.state.text), ...said, ...menu };
     const content = made.problem || made.hint || made.busy || body.wants ? "" : JSON.stringify(shown);
     const line = `${JSON.stringify({ ...made, bytes: content.length })}\n${content}`;
     return { body: new Blob([line]).stream() };
   };
   let last = null;
-  globalThis.mountLens = (_root, bytes) => {
+  const lens = { host: null, view: "masking", enlarged: [] };
+  globalThis.mountLens = (_root, bytes, host) => {
+    lens.host = host;
     const update = (next) => {
       last = JSON.parse(new TextDecoder().decode(next));
     };
     update(bytes);
-    return { update, said: () => last, receive() {}, keep() {}, project() {}, destroy() {} };
+    const choice = {
+      view: () => lens.view,
+      open: (view) => Object.assign(lens, { view }),
+      project: (projected) => lens.enlarged.push(projected),
+      shape: () => ({ queries: 2, keys: 2 }),
+    };
+    return { update, said: () => last, receive() {}, keep() {}, destroy() {}, ...choice };
   };
   const root = new Part();
   const parts = [];
@@ -154,7 +164,7 @@ async function opened(search = "", { told = {}, said = {}, header = () => ({}) }
   };
   const leave = await update();
   return {
-    ...{ asked, noted, sent, entries, location, page, update, leave, top: parts[0] },
+    ...{ asked, noted, sent, entries, location, page, update, leave, lens, top: parts[0] },
     drawn: () => tree(parts[0].drawn),
     last: () => asked.at(-1),
     press: async (text) => {
@@ -647,4 +657,126 @@ test("the address says which answer is explained", async () => {
   const bench = await opened("?text=B&about=good&rather=bad&at=2", { said: { explains: true } });
   assert.deepEqual(bench.last().about, { about: "good", rather: "bad", at: "2" });
   assert.deepEqual(parts(bench.location.search), { text: "B", about: "good", rather: "bad", at: "2" });
+});
+
+/** A menu that keeps what it is asked, as the server does where all of it is possible. */
+const menu = ({ page, kind, ...kept }) => ({
+  ...{ kept, groups: [], sliders: [], switches: [], again: null, note: "", of: kind || "cross" },
+  ...{ bits: kept.bits ?? "8", painted: kept.mask === "painted" ? "paint it" : "" },
+  groups: [{ name: "mask", label: "Mask", tip: "", options: masks(page), chosen: kept.mask ?? "causal" }],
+  sliders: [{ name: "pads", label: "[PAD]", tip: "", low: 0, high: 9, value: Number(kept.pads ?? 0) }],
+});
+const masks = (page) => ["causal", "window", "painted"].map((name) => [name, `${page}: ${name}`]);
+const onMasks = () => ({ told: { page: "masks" }, experiment: menu });
+
+test("an experiment asks for what the address chooses, and for the run without its changes", async () => {
+  const changes = { ablate: [[0, 1]] };
+  const address = `?text=B&mask=window&pads=2&seed=3&kind=decoder&changes=${JSON.stringify(changes)}`;
+  const bench = await opened(address, onMasks());
+  const { experiment, text, looks, before } = bench.last();
+  assert.deepEqual(experiment, { page: "masks", kind: "decoder", mask: "window", pads: "2" });
+  assert.deepEqual([text, bench.last().changes, looks, before], ["B", {}, [], null]);
+  assert.deepEqual(parts(bench.location.search).mask, "window");
+  assert.equal(parts(bench.location.search).changes, undefined);
+  await bench.update({ page: "positions" });
+  assert.deepEqual(bench.last().experiment, { page: "positions", seed: "3" });
+  await bench.update({ page: "attention" });
+  assert.deepEqual([bench.last().experiment, bench.last().changes], [undefined, changes]);
+  assert.deepEqual(JSON.parse(parts(bench.location.search).changes), changes);
+});
+
+test("what the server keeps of a choice is the choice, and the same question is not asked twice", async () => {
+  const kept = (asked) => ({
+    ...menu(asked),
+    kept: { mask: asked.mask === "window" ? "window" : "", pads: "" },
+  });
+  const bench = await opened("?text=B&mask=strange&pads=99", { ...onMasks(), experiment: kept });
+  assert.equal(bench.asked.length, 1);
+  assert.deepEqual(
+    [parts(bench.location.search).mask, parts(bench.location.search).pads],
+    [undefined, undefined],
+  );
+  await bench.press("masks: window");
+  assert.deepEqual(bench.last().experiment, { page: "masks", kind: "cross", mask: "window" });
+  assert.equal(parts(bench.location.search).mask, "window");
+  assert.equal(bench.entries.length, 1);
+  await bench.update({ page: "attention" });
+  await bench.update({ page: "masks" });
+  assert.equal(bench.asked.length, 3);
+});
+
+test("the words of an experiment are no buttons: its text is typed", async () => {
+  const bench = await opened("?text=A dull film", onMasks());
+  assert.equal(bench.word("dull"), undefined);
+  await say(bench, "C");
+  assert.deepEqual([bench.last().text, bench.last().experiment.page], ["C", "masks"]);
+});
+
+test("a painted mask begins as the one that is shown, of as many tokens", async () => {
+  const bench = await opened("?text=A b&mask=window&pads=2", {
+    ...onMasks(),
+    experiment: (asked) => ({ ...menu(asked), bits: asked.bits ?? "b" }),
+  });
+  await bench.press("masks: painted");
+  const { mask, bits, pads } = bench.last().experiment;
+  assert.deepEqual([mask, bits, pads], ["painted", "b", "2"]);
+  assert.equal(parts(bench.location.search).bits, "b");
+});
+
+test("strokes in quick succession are all painted, and undone one by one", async () => {
+  const bench = await opened("?text=A b&mask=painted&bits=8", onMasks());
+  const { paint } = bench.lens.host;
+  paint([0, 1, 0, 1], true);
+  paint([1, 1, 1, 1], true);
+  paint([0, 0, 0, 1], false);
+  await settled();
+  assert.equal(bench.last().experiment.bits, "1");
+  for (const bits of ["d", "c", "8"]) {
+    await bench.press("↶ masks.undo");
+    assert.equal(parts(bench.location.search).bits, bits);
+  }
+  assert.equal(button(bench.drawn(), "↶ masks.undo").attributes["?disabled"], true);
+});
+
+test("a mask is inverted and cleared as a whole", async () => {
+  const bench = await opened("?text=A b&mask=painted&bits=9", onMasks());
+  await bench.press("masks.invert");
+  assert.equal(bench.last().experiment.bits, "6");
+  await bench.press("masks.clear");
+  assert.equal(bench.last().experiment.bits, "f");
+});
+
+test("what was painted is forgotten once another mask is chosen", async () => {
+  const bench = await opened("?text=A b&mask=painted&bits=8", onMasks());
+  bench.lens.host.paint([0, 1, 0, 1], true);
+  await settled();
+  await bench.press("masks: causal");
+  await bench.press("masks: painted");
+  assert.equal(button(bench.drawn(), "↶ masks.undo").attributes["?disabled"], true);
+});
+
+test("where there is no brush, a press leads to the view that has one", async () => {
+  const bench = await opened("?text=A b&mask=painted&bits=8", onMasks());
+  bench.lens.view = "all";
+  await bench.update();
+  assert.throws(() => button(bench.drawn(), "masks.invert"));
+  await bench.press("✎ masks.paint_elsewhere");
+  assert.equal(bench.lens.view, "masking");
+});
+
+test("the size that is chosen beside the workbench is that of the views, and is known to the page", async () => {
+  const bench = await opened("?text=A b");
+  await bench.update({ projected: true });
+  assert.deepEqual(bench.lens.enlarged, [true]);
+  assert.deepEqual(bench.sent.at(-1), ["projected", true]);
+  await bench.update({ projected: true });
+  assert.equal(bench.sent.length, 1);
+});
+
+test("another kind of attention is masked in another way, and asked for", async () => {
+  const bench = await opened("?text=A b", onMasks());
+  const selected = { model: "small", layer: 0, head: 0, view: "masking", value: "weights" };
+  bench.lens.host.remember({ ...selected, kind: "encoder", pinned: { query: null, key: null } });
+  await settled();
+  assert.equal(bench.last().experiment.kind, "encoder");
 });

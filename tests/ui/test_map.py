@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from bench import map_in, open_bench, texts_of
 from lens_page import settle
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
@@ -34,18 +35,6 @@ TEXTS = {
 }
 
 
-def unpacked(payload):
-    """Return the header, and a function that returns an array."""
-    length = int.from_bytes(payload[:8], "little")
-    header, data = json.loads(payload[8 : 8 + length]), payload[8 + length :]
-
-    def array(where):
-        count = int(np.prod(where["shape"]))
-        return np.frombuffer(data, where["dtype"], count, where["at"]).reshape(where["shape"])
-
-    return header, array
-
-
 @pytest.fixture(scope="module", params=TEXTS)
 def shown(request):
     """A model, a trace, and its map."""
@@ -53,7 +42,7 @@ def shown(request):
     explorer = tv.load(folder)
     trace = explorer.trace(TEXTS[request.param])
     payload = map_payload(trace, explorer.config, parameters_of(folder, output_names), Words("en"))
-    return explorer, trace, *unpacked(payload)
+    return explorer, trace, *map_in(payload)
 
 
 def test_every_step_has_its_tensors_and_lengths(shown):
@@ -191,7 +180,7 @@ def test_a_long_text_shows_a_part_and_says_so(language):
     folder = str(MODELS / "reviews-next")
     explorer = tv.load(folder)
     trace = explorer.trace("The film was good. " * 20)
-    header, _ = unpacked(
+    header, _ = map_in(
         map_payload(trace, explorer.config, parameters_of(folder, output_names), Words(language))
     )
     [stack] = header["stacks"]
@@ -199,6 +188,39 @@ def test_a_long_text_shows_a_part_and_says_so(language):
     assert all(str(number) in stack["some"] for number in (MAX_ROWS, len(trace.tokens)))
     last = stack["places"][-1]["read"]
     assert_allclose([cell["prob"] for cell in last], trace.probs[-MAX_ROWS:].max(axis=-1))
+
+
+@pytest.mark.usefixtures("engine", "shipped")
+@pytest.mark.parametrize("changes", [{}, {"ablate": [["cross", 0, 1]]}, {"residual": False}], ids=str)
+def test_the_map_is_of_the_run_that_the_workbench_shows(changes):
+    bench = open_bench("reverse-digits", text="3 1 4 1 5", changes=changes)
+    header, array = bench.map()
+    given = {"ablate": [("cross", 0, 1)]} if "ablate" in changes else changes
+    trace = shelved("reverse-digits").trace("3 1 4 1 5", **given)
+    tensors = flatten(trace.values)
+    places = [place for stack in header["stacks"] for place in stack["places"] if place["part"] != "output"]
+    for place, each in zip(places, stream_places(shelved("reverse-digits").config), strict=True):
+        assert_allclose(array(place["stream"]["at"]), tensors[each.stream], rtol=1e-3, atol=1e-3)
+    assert any(place["skipped"] for place in places) == ("residual" not in changes)
+    assert texts_of(header["said"]["answer"]) == texts_of(bench.said["answer"])
+    assert [chip["act"]["do"] for chip in header["said"]["chips"]] == ["undo"] * len(changes)
+
+
+@pytest.mark.usefixtures("engine", "shipped")
+def test_of_two_runs_the_second_is_mapped():
+    before = {"model": "attention-only", "text": "a good film"}
+    header, _ = open_bench("attention-only", text="a dull film", before=before).map()
+    assert header["stacks"][0]["tokens"][-1] == "film"
+    assert "dull" in header["stacks"][0]["tokens"]
+    assert header["said"]["before"]["text"] == "a good film"
+
+
+@pytest.mark.usefixtures("engine")
+def test_without_a_text_there_is_a_hint_and_no_map():
+    bench = open_bench(text="  ")
+    header, array = bench.map()
+    assert array is None
+    assert header["hint"].startswith("Type a sentence above")
 
 
 def test_a_model_that_is_gone_is_named(tmp_path):
@@ -219,7 +241,7 @@ def test_each_step_opens_its_tensors(page, home, model):
     settle(page)
     explorer = shelved(model)
     trace = explorer.trace(TEXTS[model])
-    header, _ = unpacked(
+    header, _ = map_in(
         map_payload(trace, explorer.config, parameters_of(str(MODELS / model), output_names), Words("en"))
     )
     assert page.locator(".map .says").inner_text() == header["says"]

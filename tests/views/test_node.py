@@ -111,6 +111,10 @@ def traces():
     values = made["layers"].values._replace(encoder=(first, second), score_cap=np.float32(CAP))
     made["layers"] = Trace(**{**vars(made["layers"]), "values": values})
     made["blocked"] = encoder_trace(TOKENS, mask=np.tri(7, k=-1, dtype=bool)[None], layers=1, heads=1)
+    hides = np.tile([True, True, False], (1, 3, 1))
+    for name, score in (("little", -9), ("much", -1)):  # of what is hidden
+        made[name] = encoder_trace(["a", "b", "c"], mask=hides, layers=1, heads=1)
+        made[name].encoder[0].attention.scores[:] = [0, 0, score]
     return made
 
 
@@ -133,6 +137,13 @@ def compared():
     a = masked_trace()
     b = encoder_trace(OTHER_TOKENS, mask=np.logical_not(np.eye(7, dtype=bool))[None], seed=11)
     return [Trace(**{**vars(each), "token_ids": each.token_ids + 5}) for each in (a, b)]  # no [UNK]
+
+
+def experiment():
+    """Return what an experiment with a mask shows: a run without it, and one with it and its scores."""
+    sides = encoder_trace(TOKENS), encoder_trace(TOKENS, mask=np.tri(7, dtype=bool)[None])
+    a, b = (Trace(**{**vars(each), "token_ids": each.token_ids + 5}) for each in sides)
+    return compared_payload(compare(a, b), Words("en"), with_scores=True)
 
 
 def compared_cells(a, b):
@@ -292,6 +303,7 @@ def payloads(tmp_path_factory):
     (folder / "arrived.bin").write_bytes(arrived(cells, {"cross": measured}))
     ablated = {"metrics": {"encoder": {"effect": np.arange(6.0).reshape(2, 3)}}}
     (folder / "sorted-effects.bin").write_bytes(packed(made["masked"], **ablated))
+    (folder / "experiment.bin").write_bytes(experiment())
     sides = compared()
     (folder / "compared.bin").write_bytes(compared_payload(compare(*sides), Words("en")))
     both = compared_cells(*sides)

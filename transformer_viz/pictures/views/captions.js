@@ -158,10 +158,10 @@ function valueText(selection, words, query, key, within) {
   const number = attention.field(state.layer, state.head, shown).data[query * attention.keys + key];
   if (Number.isNaN(number)) return words.masked;
   if (shown === "mask") return words.values.mask;
-  const sum = ["weights", "added", "multiplied"].includes(shown)
-    ? `, ${words.row_sum} ${sumsOf(attention, state.layer, state.head, shown)[query].toFixed(2)}`
-    : "";
-  return `${words.values[shown]} ${number.toPrecision(4)}${sum}`;
+  if (!["weights", "added", "multiplied"].includes(shown))
+    return `${words.values[shown]} ${number.toPrecision(4)}`;
+  const sum = sumsOf(attention, state.layer, state.head, shown)[query].toFixed(2);
+  return `${words.values[shown]} ${percent(number)}, ${words.row_sum} ${sum}`;
 }
 
 /**

@@ -185,7 +185,7 @@ class Lapse {
         title: `${title} · ${fill(words.step, { step: this.step() })}`,
         name: `${name}-${head + 1}-${this.step()}`,
       },
-      ...{ says, words, paint: null },
+      ...{ says, words },
     };
   }
 

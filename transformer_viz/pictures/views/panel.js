@@ -1,13 +1,12 @@
-// A matrix beside others of the same tokens: it can be saved, shown as a table, and painted on.
+// A matrix beside others of the same tokens: it can be saved, and shown as a table.
 
 import { element } from "./element.js";
-import { enlarged, onCanvas, PROJECTED } from "./enlarged.js";
 import { matrix, NOTHING } from "./matrix.js";
 import { SAVED, save } from "./saving.js";
 import { csvOf, valueAt } from "./scene.js";
 import { surface } from "./surface.js";
 import { tableOf } from "./table.js";
-import { fill, percent } from "./text.js";
+import { fill } from "./text.js";
 import { tipOf } from "./tip.js";
 
 /** @import {FileKind} from "./controls.js" */
@@ -20,13 +19,11 @@ import { tipOf } from "./tip.js";
  * What a panel shows beside its matrix.
  *
  * @typedef {object} Surroundings
- * @property {[cell: string, gap: string | null]} says Text of a cell, with {row}, {column} and {value} or {change}, and
- *   of a gap.
+ * @property {[cell: string, gap: string | null]} says Text of a cell, with {row}, {column} and {value}, and of a gap.
  * @property {string} alt
  * @property {string} title Above a saved picture.
  * @property {string} name Of saved files, without their ending.
  * @property {{table: string, rows: string, largest: string}} words
- * @property {boolean} [projected] Whether it is drawn larger, for a projector.
  */
 
 /** @typedef {Scene & Surroundings} PanelScene */
@@ -63,12 +60,9 @@ export class Panel {
       redraw: () => this.redraw(),
       zoomed: () => this.zoomed(),
     });
-    this.surface = surface(body, enlarged(this.view, this.factor), page.read);
+    this.surface = surface(body, this.view, page.read);
     root.addEventListener("transitionend", () => this.redraw()); // another theme has another colour of text
   }
-
-  /** How many times as large as usual the matrix is drawn. */
-  factor = () => (this.of.projected ? PROJECTED : 1);
 
   /**
    * Show another scene, with the same highlight and zoom.
@@ -80,7 +74,6 @@ export class Panel {
     const { row, column } = this.cell;
     if ((row ?? 0) >= of.rows.length || (column ?? 0) >= of.columns.length) this.cell = NOTHING;
     this.surface.canvas.setAttribute("aria-label", of.alt);
-    this.root.classList.toggle("projected", Boolean(of.projected));
     this.offer();
     this.follow(this.cell, this.leads);
   }
@@ -129,7 +122,7 @@ export class Panel {
     this.cell = cell;
     this.leads = leads;
     const [text, place] = [this.textOf(cell), this.tipPlace(cell)];
-    if (text && place) this.tip.show(this.surface.canvas, onCanvas(place, this.factor()), [text]);
+    if (text && place) this.tip.show(this.surface.canvas, place, [text]);
     else this.tip.hide();
     this.redraw();
   }
@@ -155,12 +148,12 @@ export class Panel {
    */
   textOf({ row, column }) {
     if (row === null || column === null) return null;
-    const { rows, columns, says, written, digits = DIGITS } = this.of;
+    const { rows, columns, says, digits = DIGITS } = this.of;
     const value = valueAt(this.of, row, column);
     const sentence = says[Number.isNaN(value) ? 1 : 0];
-    const number = written ? percent(value) : value.toFixed(digits);
-    const change = value > 0 ? `+${number}` : number;
-    return sentence && fill(sentence, { row: rows[row], column: columns[column], value: number, change });
+    return (
+      sentence && fill(sentence, { row: rows[row], column: columns[column], value: value.toFixed(digits) })
+    );
   }
 
   /** Show the buttons below the matrix, and the table if it is open. */

@@ -30,15 +30,13 @@ import { PIXELS, stride, widest } from "./text.js";
 
 export const TILTED = Math.SQRT1_2; // height and width of a label tilted by 45 degrees, as shares of its length
 
-const MOST_LABEL = { bounded: 110, square: 96, wide: 96 };
+const MOST_LABEL = { bounded: 110, square: 96 };
 const SHARE = 0.3; // of the width: the most for the labels of the rows
 const TITLE = 18; // beside the rows, and above the columns
 const SCALE = 34; // below the cells, for the scale; the same where there is none
 const [LEAST_CELL, MOST_CELL, MOST_HEIGHT] = [3, 76, 640];
 const OBLONG = 1.4; // most width of a cell as a share of its height, and most height as a share of its width
-const [LOW, LOW_LINE] = [190, 30]; // pixels that are enough for all rows, and for each row
-const FEW = 40; // rows that all have a label
-const LINE = { bounded: 1.08, square: 1, wide: 1.25 }; // distance of labels, in font sizes
+const LINE = { bounded: 1.08, square: 1 }; // distance of labels, in font sizes
 const [FEW_WIDE, BESIDE_WIDE, WIDE] = [1 / 8, 0.6, 1.4]; // share of the labels that may be wider than their cell; of cells, the
 // most width of the others, and of these
 const SHORTEST = 48; // room for the label of a row where square cells need the width
@@ -47,10 +45,10 @@ const WITH_SUMS = 0.74; // share of the width for the cells
 /**
  * Width and height of all cells in so much width.
  *
- * @type {Record<Fit, (room: number, rows: number, columns: number, pixels: number, tall?: number) => [number, number]>}
+ * @type {Record<Fit, (room: number, rows: number, columns: number, tall?: number) => [number, number]>}
  */
 const FITS = {
-  bounded(room, rows, columns, _pixels, tall = MOST_HEIGHT) {
+  bounded(room, rows, columns, tall = MOST_HEIGHT) {
     const high = Math.min(MOST_CELL, tall / rows);
     const across = Math.min(Math.max(60, room), Math.max(high, LEAST_CELL) * OBLONG * columns);
     return [across, Math.min(high, (across / columns) * OBLONG) * rows];
@@ -58,11 +56,6 @@ const FITS = {
   square(room, rows, columns) {
     const across = Math.min(room, (MOST_HEIGHT / rows) * columns);
     return [across, (across / columns) * rows];
-  },
-  wide(room, rows, columns, pixels) {
-    if (rows > FEW) return [room, room];
-    const most = Math.min(room, (room / columns) * rows, Math.max(LOW, LOW_LINE * rows));
-    return [room, Math.max(rows * pixels * 1.4, most)];
   },
 };
 
@@ -94,7 +87,7 @@ export function place(scene, ruler, width) {
     Math.ceil(Math.max(scene.sums ? 20 : 0, above[tilt] + 7)) + (scene.columnTitle ? TITLE : 0);
   const size = (/** @type {number} */ right, /** @type {Tilt} */ tilt = 0) => {
     const tall = scene.tall && Math.max(60, scene.tall - topOf(tilt) - SCALE);
-    return FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, pixels, tall);
+    return FITS[scene.fit]((width - left - right) * (scene.sums ? WITH_SUMS : 1), lines, count, tall);
   };
   const room = size(4)[0] / count;
   const level = levelOf(

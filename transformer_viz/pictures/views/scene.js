@@ -33,7 +33,7 @@ import { percent } from "./text.js";
  * @property {number} [digits] After the decimal point, in texts.
  */
 
-/** @typedef {"bounded" | "square" | "wide"} Fit How the cells fill the width: see place.js. */
+/** @typedef {"bounded" | "square"} Fit How the cells fill the width: see place.js. */
 
 /**
  * The colour scale.

@@ -145,9 +145,10 @@ def masks(asked: Asked, given: Mapping[str, str], ask: Ask) -> Experiment:
         "painted": words("masks.paint_alt") if choice.kind == "painted" else "",
         "bits": mask_to_bits(chosen.mask_of(0)),
         "titles": _titles(words, chosen, other),
-        "ways": {name: words.under("masks")[f"ways_{name}"] for name in WAYS},
+        "ways": {name: words.sentences[f"masks.ways_{name}"] for name in WAYS},
     }
-    notes = [{"said": each} for each in _notes(words, config, base, chosen, other, ask)]
+    tip = words("masks.prediction_help")
+    notes = [{"said": each, "tip": tip} for each in _notes(words, config, base, chosen, other, ask)]
     both = asked._replace(request=chosen.request, before=other.request, looks=(), ablates=False)
     found, captions = Found(chosen.trace, other.trace), {kind: _captions(words, chosen, other)}
     there = _there(config, base, unchanged, both, ask)
@@ -337,9 +338,9 @@ def _most_changed(words, trace, before):
     position = real[np.where(differs | ~differs.any(), sums, -1).argmax()]
     one, two = before[position], after[position]
     old, new = int(one.argmax()), int(two.argmax())
-    key = f"{'writing' if trace.decoder else 'filling'}_{'changes' if differs.any() else 'stays'}"
+    becomes = "changes" if differs.any() else "stays"
     return words(
-        f"masks.{key}",
+        f"masks.writing_{becomes}" if trace.decoder else f"masks.filling_{becomes}",
         count=int(differs.sum()),
         total=len(real),
         old=plain(label_of(trace, old)),
