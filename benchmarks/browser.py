@@ -1,14 +1,15 @@
 """Latencies in headless Chromium: first view, another head, sentence or page, a comparison, a training.
 
-`python benchmarks/browser.py`. Starts the app itself. Another head is timed until the second frame after the
-click, as the server is not involved; a sentence from the button press until two frames after the canvas has
-its new height; a head that is switched off until two frames after both runs and their difference are there;
-a click without a change until the last message of the run; another page until two frames after its
-last picture; *Why?* from the picture until two frames after the words are tinted. Then a training is started
-on the Train page, and the first two are measured again in another window. Finally, a head is switched off in
-each included model, on its own example.
+`python benchmarks/browser.py`. Starts the app itself. Another head is timed until the second frame after
+the click, as the server is not involved; a sentence from its last letter until two frames after the canvas
+has its new height, as the heads follow what is typed; a head that is switched off until two frames after
+both runs and their difference are there; another page until two frames after what is its own is there;
+*Why?* from the picture until two frames after its sentence. Then a training is started on the Train page,
+and the first two are measured again in another window. Finally, a head is switched off in each included
+model, on its own example.
 """
 
+import json
 import os
 import shutil
 import statistics
@@ -46,14 +47,14 @@ SWITCHED = f"""() => new Promise(done => {{
     check();
 }}).then(end => end - window.__start)"""
 
-TINTED = f"""() => new Promise(done => {{
+EXPLAINED = f"""() => new Promise(done => {{
     const height = () => window.__lens().style.height;
-    const words = () => document.querySelector('.tinted')?.textContent ?? '';
-    const before = height(), old = words();
+    const said = () => window.__lens().getRootNode().querySelector('.reasons .reason')?.textContent ?? '';
+    const before = height(), old = said();
     let painted = 0;
     const check = () => {{
         if (!painted && height() !== before) painted = performance.now();
-        painted && words() && words() !== old ? {FRAMES}.then(end => done([painted, end]))
+        painted && said() && said() !== old ? {FRAMES}.then(end => done([painted, end]))
             : requestAnimationFrame(check);
     }};
     window.__clicked();
@@ -77,23 +78,6 @@ TEXTS = {
 }
 """Model -> a text of 30 words."""
 
-HEARD = """window.WebSocket = class extends WebSocket {
-    constructor(...given) {
-        super(...given);
-        this.addEventListener('message', () => { window.__heard = performance.now(); });
-    }
-}"""
-
-ENDED = """() => new Promise(done => {
-    const app = document.querySelector('[data-testid=stApp]');
-    const isQuiet = () => window.__heard && performance.now() - window.__heard > 300;
-    const isOver = () => isQuiet() && app.dataset.testScriptState === 'notRunning';
-    const check = () => isOver() ? done(window.__heard) : requestAnimationFrame(check);
-    window.__heard = 0;
-    window.__clicked();
-    check();
-}).then(end => end - window.__start)"""
-
 
 def main():
     """Print the figures."""
@@ -103,9 +87,8 @@ def main():
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         page = browser.new_page(viewport={"width": 1440, "height": 1000})
-        page.add_init_script(HEARD)
         page.goto(f"http://localhost:{port}")
-        page.locator(".st-key-sentence input").wait_for()
+        page.locator(".bench").wait_for()
         print(f"from the command to the frame of the page  {time.perf_counter() - begin:6.2f} s")
         page.locator(".lens .matrix canvas").wait_for()
         page.evaluate(FIND)
@@ -120,34 +103,28 @@ def main():
 
 
 PAGES = {
-    "Masks": ".bars",
-    "Positions": ".bars",
-    "Attention": ".lens canvas",
+    "Masks": "root.querySelector('.experiment [aria-label=Mask]')",
+    "Positions": "root.querySelector('.experiment .question')",
+    "Map": "root.querySelector('.map')?.checkVisibility()",
+    "Attention": "root.querySelector('.looks')",
 }
-"""Page -> selector of its last picture."""
+"""Page -> what holds once it is there, of the root of the workbench."""
 
-DRAWN = f"""() => new Promise(done => {{
-    const wanted = '%s';
-    const roots = () => [document, ...[...document.querySelectorAll('[data-testid=stBidiComponentIsolated]')]
-        .map(element => element.shadowRoot).filter(Boolean)];
-    const old = new Set(roots().flatMap(root => [...root.querySelectorAll(wanted)]));
-    const isNew = root => [...root.querySelectorAll(wanted)].some(found => !old.has(found));
-    const check = () => roots().some(isNew) ? {FRAMES}.then(done) : requestAnimationFrame(check);
+SHOWN = f"""() => new Promise(done => {{
+    const root = window.__lens().getRootNode();
+    const check = () => (%s) ? {FRAMES}.then(done) : requestAnimationFrame(check);
     window.__clicked();
     check();
 }}).then(end => end - window.__start)"""
 
 
 def measure(page, pid):
-    """Print click times and the processor time of one run of the server."""
+    """Print the times of another head and another sentence, and the processor time of one sentence."""
     page.wait_for_timeout(1000)
     used = processor_seconds(pid)
     change(page)
-    button = page.get_by_role("button", name="Show")
-    nothing = [click(page, button, ENDED) for _ in range(CLICKS)]
     used = (processor_seconds(pid) - used) / (2 * CLICKS)
-    print(f"a click that changes nothing               {statistics.median(nothing):6.0f} ms")
-    print(f"processor time of the server for one run   {1000 * used:6.1f} ms")
+    print(f"processor time of the server for a sentence {1000 * used:5.1f} ms")
 
 
 def measure_comparisons(page):
@@ -155,8 +132,8 @@ def measure_comparisons(page):
     lens, taken, sentences = page.locator(".lens"), [], []
     for i in range(CLICKS):
         for text, kept in (("Not bad.", []), (SENTENCE + "?" * (i + 1), sentences)):
-            page.locator(".st-key-sentence input").fill(text)
-            kept.append(click(page, page.get_by_role("button", name="Show"), PAINTED))
+            kept.append(type_text(page, text, PAINTED))
+        page.locator(".bench textarea").press("Enter")
         taken.append(switch_off(page, lens.locator(".power").nth(i)))
     first, painted = statistics.median(taken), statistics.median(sentences)
     print(f"a head switched off, click to painted      {first:6.0f} ms, {first / painted:.2f} of a sentence")
@@ -191,13 +168,11 @@ def measure_tints(page, address):
     for model, text in TEXTS.items():
         words, taken = text.split(), []
         page.goto(f"{address}/?model={model}&text={words[0]}")
-        page.locator(".tinted").first.wait_for()
+        page.locator(".reasons .reason").wait_for()
         page.evaluate(FIND)
-        box, enter = page.locator(".st-key-sentence input"), page.get_by_role("button", name="Show")
         for i in range(CLICKS):
-            for each in (text, words[1 - i % 2]):
-                box.fill(each)
-                taken.append(click(page, enter, TINTED))
+            for each in (text, f"{words[1 - i % 2]} {words[2]}."):
+                taken.append(type_text(page, each, EXPLAINED))
                 page.wait_for_timeout(300)
         first, *others = [tinted for _, tinted in taken[::2]]
         print(f"  {model:<20} {statistics.median(others):6.0f} ms, the first {first:6.0f} ms")
@@ -209,7 +184,7 @@ def measure_pages(page):
     for _ in range(CLICKS // 2):
         for name, drawn in PAGES.items():
             link = page.locator(".st-key-pages").get_by_role("link").filter(has_text=name)
-            taken[name].append(click(page, link, DRAWN % drawn))
+            taken[name].append(click(page, link, SHOWN % drawn))
             page.wait_for_timeout(500)
     for name, each in taken.items():
         print(f"to the page {name:<9}, click to painted      {statistics.median(each[1:]):6.0f} ms")
@@ -245,9 +220,21 @@ def change(page):
     print(f"another head, click to painted             {statistics.median(taken):6.0f} ms")
     for i in range(CLICKS):
         for text, kept in (("Not bad.", []), (SENTENCE + "!" * i, sentences)):
-            page.locator(".st-key-sentence input").fill(text)
-            kept.append(click(page, page.get_by_role("button", name="Show"), PAINTED))
-    print(f"a sentence of 30 words, press to painted   {statistics.median(sentences):6.0f} ms")
+            kept.append(type_text(page, text, PAINTED))
+    print(f"a sentence of 30 words, typed to painted   {statistics.median(sentences):6.0f} ms")
+
+
+def type_text(page, text, until):
+    """Return the milliseconds from the last letter of a text in the box until the script `until` resolves."""
+    box = page.locator(".bench textarea")
+    if not box.count():
+        page.locator(".bench .edit").click()
+    typed = "e => window.__clicked = () => { window.__start = performance.now(); e.value = %s; %s }"
+    told = "e.dispatchEvent(new Event('input', { bubbles: true }))"
+    box.evaluate(typed % (json.dumps(text), told))
+    taken = page.evaluate(until)
+    page.wait_for_timeout(150)
+    return taken
 
 
 def click(page, element, until):
