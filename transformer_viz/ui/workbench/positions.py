@@ -10,6 +10,7 @@ from transformer_viz.analysis import in_original_order
 from transformer_viz.language import Words
 from transformer_viz.pictures.changes import other_positions
 from transformer_viz.pictures.labels import answer_text
+from transformer_viz.pictures.theme import percent
 from transformer_viz.text.scripts import main_script
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.workbench.asked import Asked
@@ -113,9 +114,9 @@ def _table(words, config, requests, traces, ask) -> tuple[list[list[str]], list[
 
 
 def difference_text(words: Words, number: float) -> str:
-    """Return a difference as text; below `ROUNDING`, it is marked as a rounding error."""
+    """Return a difference of two weights as text; below `ROUNDING`, it is marked as a rounding error."""
     if number >= ROUNDING:
-        return f"{number:.2f}" if number >= 0.01 else f"{number:.1g}"
+        return percent(number)
     return words("positions.rounding", value=f"{number:.0e}") if number else "0"
 
 
