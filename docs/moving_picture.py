@@ -76,8 +76,8 @@ def play(page, scene):
     """Type the word of a scene on a page that shows its sentence, and return the film of that."""
     film = Film(page)
     film.shoot(RESULT)
-    box = page.locator(".st-key-sentence input")
-    film.click(box)
+    film.click(page.locator(".bench .edit"))
+    box = page.locator(".bench .box")
     box.press("End")
     for _ in scene.rest:
         box.press("ArrowLeft")
@@ -89,7 +89,9 @@ def play(page, scene):
     film.shoot(RESULT)
     film.click(page.locator(".head").nth(scene.head))
     film.shoot(RESULT)
-    film.click(page.locator(".tinted [role=button]", has_text=scene.typed.strip()))
+    word = page.locator(".bench .word[role=button]", has_text=scene.typed.strip())
+    film.click(word)
+    film.click(page.locator(".bench .chosen button").first)
     film.shoot(RESULT * 2)
     return film
 

@@ -1,14 +1,19 @@
 """What the benchmarks make of a server that fails: an error that counts, and figures all the same."""
 
 import asyncio
+import json
 import os
+import socket
 import sys
 import time
 from pathlib import Path
 
 import psutil
 import pytest
-import websockets
+import uvicorn
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
@@ -17,35 +22,62 @@ import load
 import soak
 import visitor
 
+TOLD = {"token": "t", "model": "small", "stamp": "s", "language": "en", "examples": ["A lovely film."]}
+"""What a page tells its workbench."""
 
-async def silent(socket):
+
+async def silent(stream):
     """Read whatever comes and never answer."""
-    async for _ in socket:
-        pass
+    await stream.accept("streamlit")
+    while True:
+        await stream.receive_bytes()
 
 
-async def hasty(socket):
+async def hasty(stream):
     """Close the session at once."""
+    await stream.accept("streamlit")
+    await stream.close()
 
 
-async def weary(socket):
-    """Answer the arrival with a box and a view, and nothing after that."""
-    await socket.recv()
-    box, view, end = ForwardMsg(), ForwardMsg(), ForwardMsg(script_finished=ForwardMsg.FINISHED_SUCCESSFULLY)
-    box.delta.new_element.text_input.id = "box"
-    view.delta.new_element.bidi_component.SetInParent()
-    for message in (box, view, end):
-        await socket.send(message.SerializeToString())
-    await silent(socket)
+async def open_page(stream):
+    """Answer the arrival with a workbench, and nothing after that."""
+    await stream.accept("streamlit")
+    await stream.receive_bytes()
+    bench, end = ForwardMsg(), ForwardMsg(script_finished=ForwardMsg.FINISHED_SUCCESSFULLY)
+    component = bench.delta.new_element.bidi_component
+    component.component_name, component.json = visitor.WORKBENCH, json.dumps(TOLD)
+    for message in (bench, end):
+        await stream.send_bytes(message.SerializeToString())
+    while True:
+        await stream.receive_bytes()
 
 
-def beside(answer, act):
-    """Run `act` with the address of a server that does nothing but `answer`."""
+async def weary(request):
+    """Answer the question with which a page opens, and no other."""
+    question = await request.json()
+    if question["text"] not in TOLD["examples"]:
+        await asyncio.sleep(60)
+    content = json.dumps({"said": {"explains": False}}).encode()
+    payload = len(content).to_bytes(8, "little") + content
+    return Response(json.dumps({"key": "k", "bytes": len(payload)}).encode() + b"\n" + payload)
+
+
+def beside(page, act):
+    """Run `act` with the address of a server whose websocket does nothing but `page`."""
 
     async def both():
-        async with websockets.serve(answer, "127.0.0.1", 0, subprotocols=["streamlit"]) as server:
-            port = server.sockets[0].getsockname()[1]
-            return await act(visitor.stream_of(f"http://127.0.0.1:{port}/"))
+        routes = [
+            WebSocketRoute("/_stcore/stream", page),
+            Route("/data/ask", weary, methods=["POST"]),
+        ]
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="critical"))
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            try:
+                return await act(visitor.stream_of(f"http://127.0.0.1:{listener.getsockname()[1]}/"))
+            finally:
+                server.should_exit = server.force_exit = True
+                await serving
 
     return asyncio.run(both())
 
@@ -76,10 +108,10 @@ def test_a_sentence_that_is_not_answered_leaves_the_figures_so_far():
     async def sentences(address):
         return await soak.type_sentences(address, 5, server)
 
-    early, late, errors = beside(weary, sentences)
+    early, late, errors = beside(open_page, sentences)
     assert [early[0], late[0]] == [1, 1]
     assert late[1]["server"] > 1
-    assert errors == ["TimeoutError()"]
+    assert errors == ["ReadTimeout('')"]
 
 
 def test_what_is_not_answered_does_not_count_as_answered():
@@ -88,6 +120,6 @@ def test_what_is_not_answered_does_not_count_as_answered():
         await rude.insist(time.monotonic() + 0.5)
         return rude
 
-    rude = beside(weary, insist)
+    rude = beside(open_page, insist)
     assert rude.answered == 0
-    assert set(rude.errors) == {"TimeoutError()"}
+    assert set(rude.errors) == {"ReadTimeout('')"}

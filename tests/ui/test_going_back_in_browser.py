@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from bench_page import expect_text, type_sentence
+from bench_page import expect_text
 from lens_page import choose, chosen, head_button, settle
 from playwright.sync_api import expect
 
@@ -86,21 +86,3 @@ def test_one_step_back_from_a_lesson_leads_to_the_lessons(page, app, shipped):
     first.wait_for()
     assert page.url.partition("?")[0].endswith("/lessons")
     assert "lesson=" not in page.url
-
-
-def test_a_page_that_stands_alone_does_not_hear_what_streamlit_tells_the_page_around_it(page, app):
-    page.add_init_script("""
-        window.heard = [];
-        window.addEventListener("message", ({ data }) => window.heard.push(data));
-    """)  # as Streamlit does, before any component is there
-    open_lens(page, f"{app[1]}/?lang=en")
-    settle(page)
-    page.evaluate("""() => {
-        window.heard.length = 0;
-        window.postMessage("from elsewhere", "*");
-    }""")
-    type_sentence(page, "A dull film.")
-    go_to_masks(page, re.compile("Layer"))
-    heard = page.evaluate("window.heard")
-    assert "from elsewhere" in heard
-    assert not [each for each in heard if "stCommVersion" in each]
