@@ -130,7 +130,7 @@ class Visitor:
             await self.open_page()
             if self.told is None:
                 raise RefusedError("There is no workbench on the page.")
-            await self.ask(self.query.get("text", self.told["examples"][0]))
+            await self.ask(self.query.get("text") or self.told["examples"][0])
             self.waits["arrival"].append(1000 * (time.perf_counter() - begin))
 
     async def stay(self, think, until):
