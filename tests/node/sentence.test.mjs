@@ -82,6 +82,19 @@ test("while one types, a run follows the words that are complete", () => {
   for (const [text, complete] of Object.entries(typed)) assert.equal(completeWords(text), complete);
 });
 
+test("a word that is written before others may not be complete, and nothing follows it", () => {
+  const typed = {
+    "This film was n| good": "",
+    "This film was not |good": "This film was not good",
+    "A lo|  ": "A",
+  };
+  for (const [text, complete] of Object.entries(typed)) {
+    const caret = text.indexOf("|");
+    assert.equal(completeWords(text.replace("|", ""), caret), complete);
+  }
+  assert.equal(completeWords("房间很干净", 2), "房间很干净");
+});
+
 test("Chinese and Japanese are complete with each character", () => {
   for (const text of ["房间很", "房间很干净", "wifi 很", "ありがと", "カメ"])
     assert.equal(completeWords(text), text);

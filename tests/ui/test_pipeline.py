@@ -89,7 +89,7 @@ def test_a_step_leads_to_its_tensors_and_from_other_pages_to_its_heads(page, hom
     ("address", "expected"),
     [
         ("positions?model=imdb-sentiment&view=table", "+ 位置"),
-        ("positions?model=imdb-sentiment", "自注意力"),
+        ("positions?model=imdb-sentiment", "+ 位置"),
         ("masks?model=reverse-digits&kind=decoder", "掩码自注意力"),
         ("writing?model=reviews-next", "输出"),
     ],

@@ -89,9 +89,15 @@ function wordOf(text, { is, tint }, number, isChosen, press, tips) {
     >${value}${text}</span>`;
 }
 
-/** Return the complete words of what is being typed: all, or all but the last. @param {string} typed */
-export function completeWords(typed) {
-  const end = /[\p{L}\p{N}'’-]+$/u.exec(typed);
+/**
+ * Return the complete words of what is being typed: all, or all but the last; "" while one is written before others, as
+ * nobody can know whether it is complete.
+ *
+ * @param {string} typed
+ * @param {number} caret Where the next letter goes.
+ */
+export function completeWords(typed, caret = typed.length) {
+  const end = /[\p{L}\p{N}'’-]+$/u.exec(typed.slice(0, caret));
   if (!end || /\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}/u.test(end[0])) return typed;
-  return typed.slice(0, end.index).trimEnd();
+  return typed.slice(caret).trim() ? "" : typed.slice(0, end.index).trimEnd();
 }

@@ -646,7 +646,8 @@ class Workbench {
   /** Follow what is typed, word by word. */
   follow() {
     const told = /** @type {Told} */ (this.told);
-    const words = completeWords(this.typed ?? "");
+    const box = this.top.querySelector("textarea");
+    const words = completeWords(this.typed ?? "", box?.selectionEnd);
     if (!told.isLive || this.composing || !words.trim() || this.living) return;
     if (words === this.shown?.text) return;
     this.ask({ live: words });
