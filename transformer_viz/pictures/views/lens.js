@@ -408,6 +408,7 @@ class Lens {
     this.root.classList.toggle("projected", projected);
     this.root.classList.toggle("why", this.asksWhy());
     this.root.classList.toggle("taught", this.payload.lesson !== undefined); // what is said, the lesson says
+    this.root.classList.toggle("tried", this.payload.said?.experiment !== undefined); // its menu needs room
     this.panels.dataset.view = view;
     const { isCompared } = this.selection.attention;
     const together = this.shown();
