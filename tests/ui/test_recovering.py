@@ -67,7 +67,7 @@ def test_an_address_with_two_parts_that_break_a_page_is_opened_without_any(break
     breaking(lambda: is_sampled() or st.session_state.get("sentence") == TEXT)
     app = open_writing(sampling=SAMPLING, projector="1")
     assert "all its choices were left out" in app.warning[0].value
-    assert app.query_params == {"lang": "en"}
+    assert not {"text", "sampling", "projector"} & {*app.query_params}
 
 
 def test_an_act_that_fails_is_not_blamed_on_the_address(breaking):
