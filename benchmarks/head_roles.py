@@ -20,7 +20,7 @@ from pathlib import Path
 import pandas as pd
 
 from transformer_viz import store
-from transformer_viz.analysis import roles
+from transformer_viz.analysis.roles import roles
 from transformer_viz.cli.roles import texts_of
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.network.startup import load_upper_floor

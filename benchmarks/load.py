@@ -24,7 +24,8 @@ from visitor import REVIEWS, Visitor, parser_of, print_errors, stream_of
 from visitors import percentile, warm_up
 
 from transformer_viz import store
-from transformer_viz.runs import TrainingJob, create_run
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
 from transformer_viz.runs.recipes import RECIPES
 from transformer_viz.values.config import END_ID
 

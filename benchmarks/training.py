@@ -13,7 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.config import UNK_ID
 from transformer_viz.values.presets import PRESETS
 

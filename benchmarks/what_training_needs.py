@@ -9,7 +9,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from transformer_viz.runs import TrainingJob
+from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.recipes import RECIPES
 from transformer_viz.training.job import run_job
 

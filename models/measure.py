@@ -14,12 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis import calibration_error, softmax
+from transformer_viz.analysis.calibration import calibration_error
+from transformer_viz.analysis.softmax import softmax
 from transformer_viz.cli.parser import build_parser
 from transformer_viz.cli.training import job_of, settings_of
 from transformer_viz.inspection.evaluation import true_labels
 from transformer_viz.inspection.explorer import load
-from transformer_viz.runs import TrainingJob
+from transformer_viz.runs.job import TrainingJob
 from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.write import head_roles_text, with_manifest

@@ -14,7 +14,9 @@ from pathlib import Path
 
 from zipping import zipped
 
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.config import TransformerConfig
 
 LABELS = [

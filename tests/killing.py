@@ -23,11 +23,12 @@ from pathlib import Path
 import numpy as np
 from hostile import JOB, Picture
 
-from transformer_viz.runs import TrainingRun, create_run, keep_upload, list_runs, sweep_runs
 from transformer_viz.runs.claim import claimed_by
 from transformer_viz.runs.disk import write_whole
 from transformer_viz.runs.events import append_event, parse_event
-from transformer_viz.runs.uploads import FACTS, uploads_folder
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.listing import create_run, list_runs
+from transformer_viz.runs.uploads import FACTS, keep_upload, sweep_runs, uploads_folder
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 
 ROOT = str(Path(__file__).parents[1])

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from transformer_viz.analysis import project_heads
+from transformer_viz.analysis.projection import project_heads
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import role_name, role_order, share_texts

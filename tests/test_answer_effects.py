@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from running_app import ROOT
 from small_models import REVIEWS, with_random_parameters
 
-from transformer_viz.analysis import label_logits
+from transformer_viz.analysis.softmax import label_logits
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.questions.effects.answer import Answer, Asked, resolve
 from transformer_viz.questions.effects.heads import head_effects

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import transformer_viz as tv
-from transformer_viz.analysis import Role
+from transformer_viz.analysis.roles import Role
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import (
     HeadsInText,

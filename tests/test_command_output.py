@@ -20,7 +20,9 @@ from transformer_viz.cli import doctor
 from transformer_viz.cli.main import main
 from transformer_viz.cli.output import aligned, plain, table
 from transformer_viz.inspection.evaluation import evaluate
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.presets import PRESETS
 

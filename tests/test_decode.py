@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis import distribution
+from transformer_viz.analysis.sampling import distribution
 from transformer_viz.inspection.decode import continue_generation, generate, search
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.beams import DROPPED, FINISHED, KEPT, LENGTH_PENALTY, ROOT, BeamRequest

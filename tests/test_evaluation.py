@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_allclose
 from running_app import ROOT
 
-from transformer_viz.analysis import previous_token_score
+from transformer_viz.analysis.heads import previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, previous_token_scores

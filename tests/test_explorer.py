@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters, write
 from test_config import valid_configs
 
-from transformer_viz.analysis import in_original_order, shuffled_order
+from transformer_viz.analysis.order import in_original_order
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.gradients import gradients
 from transformer_viz.inspection.head_survey import head_survey
@@ -17,6 +17,7 @@ from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.store import ModelError, write_model
 from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.values.order import shuffled_order
 from transformer_viz.values.request import Request
 from transformer_viz.values.trace import Trace
 

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from old_roles import first_version, second_version, third_version
 
 import transformer_viz as tv
-from transformer_viz.analysis import pattern_shares, text_patterns
 from transformer_viz.analysis.pattern_totals import PatternTotals
+from transformer_viz.analysis.patterns import pattern_shares, text_patterns
 from transformer_viz.inspection.head_roles import SENTENCES
 from transformer_viz.text.sentences import some_passages
 from transformer_viz.values.head_roles import HeadRoles

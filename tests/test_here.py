@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shelf import place_of
 
 import transformer_viz as tv
-from transformer_viz.analysis import Role
+from transformer_viz.analysis.roles import Role
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, captions_of
 from transformer_viz.pictures.here import MIN_GATHERED, MOST_EVEN, PLACES

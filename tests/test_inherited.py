@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis import label_logits, softmax
+from transformer_viz.analysis.softmax import label_logits, softmax
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.fine_tuning import child_config, inherited, inherited_values, trained_parameters
 

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import open_page
 from small_models import with_random_parameters, write
 
-from transformer_viz.analysis import softmax
+from transformer_viz.analysis.softmax import softmax
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.ui.shell.answers import whole_answer

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis import mask_to_bits, named_mask
+from transformer_viz.analysis.masks import mask_to_bits, named_mask
 from transformer_viz.values.config import PAD_ID
 from transformer_viz.values.request import Request
 

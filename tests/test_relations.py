@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import transformer_viz as tv
-from transformer_viz.analysis import most_read_words, nearest_word, words_at
+from transformer_viz.analysis.relations import most_read_words, nearest_word, words_at
 from transformer_viz.data.treebank import ROOT, ParsedSentence
 from transformer_viz.inspection.relations import instances
 

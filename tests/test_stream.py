@@ -8,8 +8,8 @@ from shelf import shelved
 
 import transformer_viz as tv
 from transformer_viz import PRESETS
-from transformer_viz.analysis import output_names, read_out, settled_at, stream_places
 from transformer_viz.analysis.normalisation import normalised
+from transformer_viz.analysis.stream import output_names, read_out, settled_at, stream_places
 from transformer_viz.values.tensors import flatten
 
 SHIPPED = sorted(path.parent.name for path in (ROOT / "models").glob("*/config.json"))

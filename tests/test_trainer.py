@@ -11,7 +11,10 @@ import time
 import pytest
 from processes import children, is_running
 
-from transformer_viz.runs import BusyError, TrainingJob, TrainingSettings, create_run, list_runs, queued_runs
+from transformer_viz.runs.errors import BusyError
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run, list_runs, queued_runs
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.service import trainer as trainer_module
 from transformer_viz.service.trainer import Trainer
 from transformer_viz.values.config import TransformerConfig

@@ -7,8 +7,9 @@ from small_models import TYPICAL as EXPECTED
 from small_models import labelled_reviews
 
 import transformer_viz as tv
-from transformer_viz.analysis import pattern_shares, roles_of_shares, text_patterns
 from transformer_viz.analysis.pattern_totals import PatternTotals
+from transformer_viz.analysis.patterns import pattern_shares, text_patterns
+from transformer_viz.analysis.roles import roles_of_shares
 from transformer_viz.data import DataError
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.head_roles import HeadRoles

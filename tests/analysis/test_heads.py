@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from transformer_viz.analysis import (
+from transformer_viz.analysis.heads import (
     distance,
     entropy,
     induction_score,

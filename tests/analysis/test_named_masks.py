@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.analysis import (
+from transformer_viz.analysis.masks import (
     causal_mask,
     mask_from_bits,
     mask_to_bits,

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.analysis import merge_words, renormalise, rollout, sentence_of_token, word_of_token
+from transformer_viz.analysis.reshape import (
+    merge_words,
+    renormalise,
+    rollout,
+    sentence_of_token,
+    word_of_token,
+)
 
 
 def softmax(*shape, seed=0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis import distribution, possible
+from transformer_viz.analysis.sampling import distribution, possible
 from transformer_viz.values.config import PAD_ID, START_ID
 
 SETTINGS = [

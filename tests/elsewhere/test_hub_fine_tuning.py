@@ -15,7 +15,9 @@ from recorded import HERE
 from transformer_viz import store
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Problem
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training.job import run_job, work
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.values.config import NO_ID

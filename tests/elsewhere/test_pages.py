@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import array, components, figures, open_page, shown
 from playwright.sync_api import expect
 
-from transformer_viz.analysis import output_names
+from transformer_viz.analysis.stream import output_names
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload

@@ -21,10 +21,12 @@ import numpy as np
 from zipping import signed
 
 from transformer_viz import store
-from transformer_viz.analysis import named_mask
+from transformer_viz.analysis.masks import named_mask
 from transformer_viz.cli import main as command_line
 from transformer_viz.data import preview, read_labelled, read_pairs, read_texts
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text
 from transformer_viz.text.unicode import visible
 from transformer_viz.values.config import TransformerConfig

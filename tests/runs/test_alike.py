@@ -4,7 +4,10 @@ import dataclasses
 
 import pytest
 
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs, runs_alike
+from transformer_viz.runs.alike import runs_alike
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run, list_runs
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.presets import PRESETS
 
 JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(warmup=0.2), data="reverse")

@@ -4,7 +4,9 @@ import time
 
 import pytest
 
-from transformer_viz.runs import TrainingSettings, cost, estimate
+from transformer_viz.runs import cost
+from transformer_viz.runs.cost import estimate
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.presets import PRESETS
 
@@ -16,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 import numpy as np
 from transformer_viz.values.config import TransformerConfig
-from transformer_viz.runs import TrainingSettings
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training import dataset, objectives
 from transformer_viz.training.model_trainer import ModelTrainer
 

@@ -10,16 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from transformer_viz.runs import (
-    RunError,
-    TrainingJob,
-    TrainingRun,
-    TrainingSettings,
-    create_run,
-    list_runs,
-    open_run,
-    queued_runs,
-)
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run, list_runs, open_run, queued_runs
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.presets import PRESETS
 
 JOB = TrainingJob(
@@ -226,7 +221,7 @@ def test_a_run_without_a_process_is_interrupted(run):
 
 def test_a_run_is_running_as_long_as_its_process_is_there(run):
     code = (
-        "import sys, time; from pathlib import Path; from transformer_viz.runs import TrainingRun\n"
+        "import sys, time; from pathlib import Path; from transformer_viz.runs.folder import TrainingRun\n"
         "run = TrainingRun(Path(sys.argv[1])); run.claim(); run.append('started', step=0, device='CPU')\n"
         "print('there', flush=True); time.sleep(60)"
     )

@@ -6,7 +6,9 @@ import re
 import hostile
 import pytest
 
-from transformer_viz.runs import RunError, create_run, list_runs, queued_runs, sweep_runs
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.listing import create_run, list_runs, queued_runs
+from transformer_viz.runs.uploads import sweep_runs
 
 STATUS = {
     "log: mutated": ("interrupted", "queued"),  # its end may be lost

@@ -11,21 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer_viz import store
-from transformer_viz.runs import (
-    BusyError,
-    Quota,
-    QuotaError,
-    RunError,
-    TrainingJob,
-    TrainingRun,
-    TrainingSettings,
-    create_run,
-    list_runs,
-    queue_run,
-    queued_runs,
-)
-from transformer_viz.runs.listing import run_sizes
-from transformer_viz.runs.quota import bytes_in
+from transformer_viz.runs.errors import BusyError, QuotaError, RunError
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run, list_runs, queue_run, queued_runs, run_sizes
+from transformer_viz.runs.quota import Quota, bytes_in
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.fine_tuning import child_config
 from transformer_viz.values.presets import PRESETS
 

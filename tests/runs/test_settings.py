@@ -3,8 +3,8 @@ import math
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.runs import TrainingSettings
 from transformer_viz.runs.recipes import RECIPES
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.fine_tuning import child_config
 from transformer_viz.values.presets import PRESETS
 

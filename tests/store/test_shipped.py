@@ -7,7 +7,7 @@ from model_folders import CARD, refused, refused_with, version_of, write, write_
 from small_models import write as write_explorer
 
 from transformer_viz import store
-from transformer_viz.runs import runs_folder
+from transformer_viz.runs.listing import runs_folder
 from transformer_viz.service import admission
 from transformer_viz.store import places
 

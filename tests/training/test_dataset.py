@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from transformer_viz.data import NAMED, DataError
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.dataset import word_dropout
 from transformer_viz.training.labelled_texts import LabelledTexts, crop

@@ -2,7 +2,8 @@
 
 import pytest
 
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training.evaluator import EFFECT_TEXTS, LEAST_SECONDS, Evaluator
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.values.config import TransformerConfig

@@ -5,7 +5,10 @@ from numpy.testing import assert_array_equal
 
 from transformer_viz import store
 from transformer_viz.inspection.explorer import load
-from transformer_viz.runs import TrainingJob, TrainingRun, TrainingSettings, list_runs
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import list_runs
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training.job import run_job
 from transformer_viz.values.presets import PRESETS
 

@@ -8,7 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz import store
 from transformer_viz.inspection.explorer import load
-from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training.job import run_job, work
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.values.config import START_ID

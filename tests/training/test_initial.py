@@ -6,7 +6,8 @@ from numpy.testing import assert_array_equal
 
 from transformer_viz import store
 from transformer_viz.network.model import Transformer
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training.initial import same_token_values
 from transformer_viz.training.job import run_job
 from transformer_viz.values.fine_tuning import child_config

@@ -9,12 +9,15 @@ import pytest
 from small_models import TYPICAL, labelled_reviews
 
 from transformer_viz import store
-from transformer_viz.analysis import calibration_error, softmax
+from transformer_viz.analysis.calibration import calibration_error
+from transformer_viz.analysis.softmax import softmax
 from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.head_roles import head_roles
 from transformer_viz.inspection.typical_words import typical_words
-from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training import job as job_module
 from transformer_viz.training.job import run_job
 from transformer_viz.training.labelled_texts import LabelledTexts

@@ -10,7 +10,8 @@ from transformer_viz.data.packing import Stream
 from transformer_viz.inspection.explorer import Explorer, load
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens
 from transformer_viz.questions.effects.heads import head_effects
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.job import run_job
 from transformer_viz.training.model_trainer import ModelTrainer

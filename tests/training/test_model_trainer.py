@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.text_pairs import TextPairs

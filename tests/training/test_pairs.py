@@ -10,7 +10,9 @@ from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.evaluation import evaluate_generation
 from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.perplexity import evaluate_texts
-from transformer_viz.runs import RunError, TrainingJob, TrainingSettings
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training import text_pairs
 from transformer_viz.training.job import run_job
 from transformer_viz.values.presets import PRESETS

@@ -12,7 +12,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.runs import TrainingJob, TrainingRun, TrainingSettings, create_run
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training import job as job_module
 from transformer_viz.training.checkpoint import read_checkpoint
 from transformer_viz.training.job import work

@@ -11,7 +11,8 @@ from transformer_viz.data import DataError
 from transformer_viz.data.packing import Stream
 from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.perplexity import evaluate_texts
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.job import run_job
 from transformer_viz.training.model_trainer import ModelTrainer

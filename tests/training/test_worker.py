@@ -11,8 +11,11 @@ from unprivileged import modes_count
 
 from transformer_viz.cli.main import main
 from transformer_viz.cli.training import Waiting
-from transformer_viz.runs import Quota, RunError, TrainingJob, TrainingSettings, create_run
-from transformer_viz.runs.quota import bytes_in
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.quota import Quota, bytes_in
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.store import read_model
 from transformer_viz.training.job import RESERVE, SMALL_FILES, work
 from transformer_viz.training.worker import training_lock, work_off_queue

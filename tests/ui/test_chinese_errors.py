@@ -17,8 +17,10 @@ from transformer_viz.analysis.positions import position_table
 from transformer_viz.cli.main import main
 from transformer_viz.data import DataError
 from transformer_viz.language import Problem, sentence_of
-from transformer_viz.runs import RunError, TrainingJob, TrainingSettings, create_run, open_run
-from transformer_viz.runs.errors import failure
+from transformer_viz.runs.errors import RunError, failure
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run, open_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.values.config import TransformerConfig

@@ -17,8 +17,10 @@ from small_models import write
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run, list_runs
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run, list_runs
 from transformer_viz.runs.quota import bytes_in
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.service.engine import EngineError
 from transformer_viz.service.trainer import QUOTA
 from transformer_viz.ui.shell import classroom

@@ -8,7 +8,7 @@ import pytest
 from bench import bench_on, open_bench
 
 import transformer_viz as tv
-from transformer_viz.analysis import mask_to_bits
+from transformer_viz.analysis.masks import mask_to_bits
 from transformer_viz.values.request import Request
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")

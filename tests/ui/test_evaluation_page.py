@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
 from transformer_viz.inspection.explorer import load
-from transformer_viz.runs import keep_upload
+from transformer_viz.runs.uploads import keep_upload
 from transformer_viz.ui.shell.upload import file_key
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")

@@ -8,7 +8,9 @@ from pages import again, go_to_page, open_page, press, shown
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz.language import Words
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.presets import PRESETS
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")

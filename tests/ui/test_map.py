@@ -13,8 +13,10 @@ from shelf import shelved
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.analysis import is_punctuation, label_logits, output_names, softmax, stream_places
 from transformer_viz.analysis.normalisation import normalised
+from transformer_viz.analysis.patterns import is_punctuation
+from transformer_viz.analysis.softmax import label_logits, softmax
+from transformer_viz.analysis.stream import output_names, stream_places
 from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.pictures.map import FINAL, MAX_ROWS, OWN, map_payload

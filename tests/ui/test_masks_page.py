@@ -13,7 +13,8 @@ from running_app import ROOT
 from shelf import shelved
 
 from transformer_viz import store
-from transformer_viz.analysis import future_share, mask_to_bits, named_mask, padding_share
+from transformer_viz.analysis.masking import future_share, padding_share
+from transformer_viz.analysis.masks import mask_to_bits, named_mask
 from transformer_viz.pictures.views.modules import FOLDER
 from transformer_viz.ui.workbench.asked import Asked
 from transformer_viz.ui.workbench.masks import MAX_PAINTED, masks

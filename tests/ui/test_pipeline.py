@@ -5,7 +5,7 @@ from chinese import is_chinese
 from lens_page import held_back, settle
 from playwright.sync_api import expect
 
-from transformer_viz.analysis import stream_places
+from transformer_viz.analysis.stream import stream_places
 from transformer_viz.language import Words
 from transformer_viz.pictures.pipeline import pipeline_of
 from transformer_viz.values.config import TransformerConfig

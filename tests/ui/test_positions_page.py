@@ -14,11 +14,12 @@ from running_app import ROOT
 from shelf import place_of
 
 from transformer_viz import store
-from transformer_viz.analysis import in_original_order, position_table, shuffled_order, sinusoidal_rates
+from transformer_viz.analysis.order import in_original_order
+from transformer_viz.analysis.positions import position_table, sinusoidal_rates
 from transformer_viz.language import Words
 from transformer_viz.ui.pages.positions.kinds import tables_of_kinds
 from transformer_viz.ui.workbench.positions import LAST_SEED, difference_text
-from transformer_viz.values.order import permutation_of
+from transformer_viz.values.order import permutation_of, shuffled_order
 from transformer_viz.values.request import Request
 
 ROUNDING = r"0( \(rounding: \de-0[6-9]\))?"

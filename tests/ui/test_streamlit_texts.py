@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from running_app import running
 
 from transformer_viz.language import Words
-from transformer_viz.runs import SCHEDULES
+from transformer_viz.runs.settings import SCHEDULES
 from transformer_viz.ui.shell.streamlit_texts import EXAMPLE, SAID_OTHERWISE, translations
 from transformer_viz.values.config import CHOICES
 

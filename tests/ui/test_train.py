@@ -16,24 +16,20 @@ from pages import again, press, shown, until, views_on, widget
 from unprivileged import read_only_folder
 
 from transformer_viz import store
-from transformer_viz.analysis import entropy
+from transformer_viz.analysis.heads import entropy
 from transformer_viz.cli.parser import build_parser
 from transformer_viz.cli.training import job_of
 from transformer_viz.data import named, preview
 from transformer_viz.inspection.explorer import load
 from transformer_viz.language import Words
-from transformer_viz.runs import (
-    Quota,
-    TrainingJob,
-    TrainingRun,
-    TrainingSettings,
-    create_run,
-    keep_upload,
-    list_runs,
-    open_run,
-    uploads,
-)
+from transformer_viz.runs import uploads
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run, list_runs, open_run
+from transformer_viz.runs.quota import Quota
 from transformer_viz.runs.recipes import RECIPES, file_defaults
+from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.runs.uploads import keep_upload
 from transformer_viz.ui.pages.train import forming
 from transformer_viz.ui.pages.train.data import what_is_missing
 from transformer_viz.ui.pages.train.material import Material

@@ -8,7 +8,7 @@ from test_train import runs, widget
 from workbooks import workbook
 
 from transformer_viz.data import ReadOptions
-from transformer_viz.runs import list_runs
+from transformer_viz.runs.listing import list_runs
 from transformer_viz.training.labelled_texts import LabelledTexts
 
 assert runs  # the fixture: a folder of runs, and a trainer, for each test

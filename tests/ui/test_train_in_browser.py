@@ -8,7 +8,9 @@ from lens_page import settle
 from playwright.sync_api import expect
 from running_app import running
 
-from transformer_viz.runs import TrainingJob, TrainingSettings, create_run
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import create_run
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)

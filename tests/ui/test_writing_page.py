@@ -13,7 +13,7 @@ from pages import again, go_to_page, open_page, press, shown
 from playwright.sync_api import expect
 
 from transformer_viz import store
-from transformer_viz.analysis import possible
+from transformer_viz.analysis.sampling import possible
 from transformer_viz.inspection.decode import generate, search
 from transformer_viz.ui.pages.writing.steps import BEFORE, KEY, Steps, act
 from transformer_viz.ui.pages.writing.views import MOST_STEPS

@@ -23,7 +23,7 @@ from made_traces import (
     writing_trace,
 )
 
-from transformer_viz.analysis import distribution, possible
+from transformer_viz.analysis.sampling import distribution, possible
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import payload_of_attentions

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from transformer_viz import store
 from transformer_viz.cli.language import localized, t, words
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.runs import runs_folder
+from transformer_viz.runs.listing import runs_folder
 from transformer_viz.service.engine import Engine, EngineError
 from transformer_viz.store.places import command, is_installed, is_shipped
 from transformer_viz.values.extras import APP, MODELS

@@ -8,8 +8,7 @@ from typing import NamedTuple, Unpack, overload
 
 import numpy as np
 
-from transformer_viz.analysis import distribution
-from transformer_viz.analysis.sampling import check_sampling
+from transformer_viz.analysis.sampling import check_sampling, distribution
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.writing import Continued, Writing

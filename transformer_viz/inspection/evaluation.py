@@ -9,15 +9,9 @@ import pandas as pd
 import sacrebleu
 from tqdm import tqdm
 
-from transformer_viz.analysis import (
-    Calibration,
-    calibration,
-    confusion,
-    induction_score,
-    label_scores,
-    previous_token_score,
-    same_token_score,
-)
+from transformer_viz.analysis.calibration import Calibration, calibration
+from transformer_viz.analysis.evaluation import confusion, label_scores
+from transformer_viz.analysis.heads import induction_score, previous_token_score, same_token_score
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.data.labels import named_labels
 from transformer_viz.inspection.controls import HEADLESS, UNIFORM

@@ -14,7 +14,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from transformer_viz import store
-from transformer_viz.analysis import label_logits, softmax
+from transformer_viz.analysis.softmax import label_logits, softmax
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.inspection.controls import with_intervention

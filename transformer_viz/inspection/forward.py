@@ -12,13 +12,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.analysis import named_mask, named_order, position_table
+from transformer_viz.analysis.masks import named_mask
+from transformer_viz.analysis.positions import position_table
 from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
 from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.values import interventions
 from transformer_viz.values.config import CHOICES, NO_ID, TransformerConfig
 from transformer_viz.values.one_line import one_line
+from transformer_viz.values.order import named_order
 from transformer_viz.values.request import UNCHANGED, Changes, Request
 from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Tensor, flatten, restore
 from transformer_viz.values.trace import by_layer

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from transformer_viz.analysis import typical_keys
 from transformer_viz.analysis.survey import MeasuredText, SurveyTotals, measure_heads
+from transformer_viz.analysis.typical_words import typical_keys
 from transformer_viz.inspection.batched import batched_attention
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.text.tokenizer import NoTokensError

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from transformer_viz.analysis import output_names, read_out, stream_places
+from transformer_viz.analysis.stream import output_names, read_out, stream_places
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.values.tensors import flatten
 from transformer_viz.values.trace import Trace

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from transformer_viz.analysis import best_offset, most_read_words, nearest_word, words_at
+from transformer_viz.analysis.relations import best_offset, most_read_words, nearest_word, words_at
 from transformer_viz.data.treebank import ROOT, ParsedSentence
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.language import Problem

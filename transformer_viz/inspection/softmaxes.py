@@ -15,7 +15,7 @@ import keras
 import numpy as np
 from keras.src import backend
 
-from transformer_viz.analysis import softmax
+from transformer_viz.analysis.softmax import softmax
 
 ATTENTION = (
     keras.layers.MultiHeadAttention,

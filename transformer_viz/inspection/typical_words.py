@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from transformer_viz import analysis
+from transformer_viz.analysis import typical_words as counted
 from transformer_viz.inspection.evaluation import true_labels
 from transformer_viz.inspection.explorer import Explorer
 
@@ -14,7 +14,7 @@ def typical_words(explorer: Explorer, rows: pd.DataFrame) -> dict[str, tuple[str
     """Return the words typical of each label of a classifier: a head may read them more than evenly.
 
     A word is typical of a label if it is at least twice as frequent in texts with that label as in others,
-    significantly, and in enough texts (`analysis.typical_words`).
+    significantly, and in enough texts (`analysis.typical_words.typical_words`).
 
     Args:
         explorer: `Explorer`.
@@ -36,8 +36,8 @@ def typical_words(explorer: Explorer, rows: pd.DataFrame) -> dict[str, tuple[str
         )
         for text in rows["text"]
     )
-    words = (analysis.words_of(each.text, each.offsets, each.tokens)[0] for each in read)
-    found = analysis.typical_words(words, labels.tolist())
+    words = (counted.words_of(each.text, each.offsets, each.tokens)[0] for each in read)
+    found = counted.typical_words(words, labels.tolist())
     return {label: found[label] for label in config.labels if label in found}
 
 

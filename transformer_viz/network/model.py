@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import keras
 
-from transformer_viz.analysis import position_table
+from transformer_viz.analysis.positions import position_table
 from transformer_viz.network.attention import NO_PLACES, Places, Shape, dense, project
 from transformer_viz.network.head import ClassHead, VocabularyHead
 from transformer_viz.network.initial import initial

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from transformer_viz.analysis import relative_buckets
+from transformer_viz.analysis.positions import relative_buckets
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.tensors import Tensor
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from transformer_viz.analysis import Role, word_of_token
+from transformer_viz.analysis.reshape import word_of_token
+from transformer_viz.analysis.roles import Role
 from transformer_viz.language import Problem, Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import HeadsInText, captions_of, role_name, role_order

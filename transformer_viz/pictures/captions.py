@@ -5,14 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis import (
-    PatternShares,
-    Role,
-    held_patterns,
-    pattern_shares,
-    patterns_by_layer,
-    roles_of_shares,
-)
+from transformer_viz.analysis.patterns import PatternShares, pattern_shares, patterns_by_layer
+from transformer_viz.analysis.roles import Role, held_patterns, roles_of_shares
 from transformer_viz.language import Words, joined
 from transformer_viz.pictures.here import PLACES, Here, here_of
 from transformer_viz.pictures.labels import shown_tokens

@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis import Role, TextPatterns
+from transformer_viz.analysis.patterns import TextPatterns
+from transformer_viz.analysis.roles import Role
 from transformer_viz.values.patterns import CROSS_PATTERNS, MIN_RATIO, MIN_SHARE, SELF_PATTERNS
 
 MIN_GATHERED = 0.5

@@ -6,12 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis import (
-    distance,
-    entropy,
-    previous_token_score,
-    typical_keys,
-)
+from transformer_viz.analysis.heads import distance, entropy, previous_token_score
+from transformer_viz.analysis.typical_words import typical_keys
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import (

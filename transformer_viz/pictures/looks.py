@@ -5,7 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis import merge_words, renormalise, rollout, sentence_of_token, word_of_token
+from transformer_viz.analysis.reshape import (
+    merge_words,
+    renormalise,
+    rollout,
+    sentence_of_token,
+    word_of_token,
+)
 from transformer_viz.pictures.labels import ARROW, GAP
 from transformer_viz.text.segmentation import chinese_words
 from transformer_viz.values.special import EDGES

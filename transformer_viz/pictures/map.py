@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis import Place, is_punctuation, read_out, settled_at, stream_places
+from transformer_viz.analysis.patterns import is_punctuation
+from transformer_viz.analysis.stream import Place, read_out, settled_at, stream_places
 from transformer_viz.language import Words
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens, label_of

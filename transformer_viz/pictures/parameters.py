@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis import project_heads
+from transformer_viz.analysis.projection import project_heads
 from transformer_viz.values.config import TransformerConfig
 from transformer_viz.values.trace import Trace
 

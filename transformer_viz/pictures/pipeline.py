@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from transformer_viz.analysis import Place, stream_places
+from transformer_viz.analysis.stream import Place, stream_places
 from transformer_viz.language import Words
 from transformer_viz.values.config import TransformerConfig
 

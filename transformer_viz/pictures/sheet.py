@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from transformer_viz.analysis import typical_keys
+from transformer_viz.analysis.typical_words import typical_keys
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_name, usual_text
 from transformer_viz.pictures.evidence import evidence_of, evidence_title

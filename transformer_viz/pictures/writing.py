@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.analysis import possible
+from transformer_viz.analysis.sampling import possible
 from transformer_viz.language import Words
 from transformer_viz.pictures.labels import ARROW, GAP, axis_tokens, label_of
 from transformer_viz.values.config import PAD_ID, START_ID

@@ -6,20 +6,19 @@ import sys
 import threading
 import time
 
-from transformer_viz.runs import (
-    RunError,
-    TrainingJob,
-    TrainingRun,
+from transformer_viz.runs.errors import RunError, failure, write_errors
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import (
+    QUOTA,
     check_runs_folder,
     create_run,
     list_runs,
     queue_run,
     queued_runs,
     runs_folder,
-    sweep_runs,
 )
-from transformer_viz.runs.errors import failure, write_errors
-from transformer_viz.runs.listing import QUOTA
+from transformer_viz.runs.uploads import sweep_runs
 
 WORKER = "transformer_viz.training.worker"
 """Module of the child process."""

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from transformer_viz.data import BadRows
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.runs import TrainingSettings
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training import objectives
 from transformer_viz.values.config import NO_ID, TransformerConfig
 

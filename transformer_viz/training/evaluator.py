@@ -15,7 +15,7 @@ from transformer_viz.inspection.sentences import short_texts
 from transformer_viz.inspection.typical_words import typical_words
 from transformer_viz.network.model import Transformer
 from transformer_viz.questions.effects.quality import card_facts, quality
-from transformer_viz.runs import TrainingSettings
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.training.dataset import Dataset, Inputs

@@ -16,19 +16,12 @@ import tensorflow as tf
 from transformer_viz import store
 from transformer_viz.inspection.explorer import gpus, load
 from transformer_viz.language import Phrase
-from transformer_viz.runs import (
-    LOWER_IS_BETTER,
-    Quota,
-    QuotaError,
-    RunError,
-    TrainingJob,
-    TrainingRun,
-    create_run,
-    queued_runs,
-)
 from transformer_viz.runs.cost import FLOAT, num_cores, parameter_bytes
-from transformer_viz.runs.errors import failure, write_errors
-from transformer_viz.runs.quota import bytes_in
+from transformer_viz.runs.errors import QuotaError, RunError, failure, write_errors
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import LOWER_IS_BETTER, TrainingJob
+from transformer_viz.runs.listing import create_run, queued_runs
+from transformer_viz.runs.quota import Quota, bytes_in
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from transformer_viz.training.cluster import Cluster
 from transformer_viz.training.dataset import Dataset

@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.analysis import best_temperature, calibration_error, softmax
+from transformer_viz.analysis.calibration import best_temperature, calibration_error
+from transformer_viz.analysis.softmax import softmax
 from transformer_viz.data import DataError, read_labelled, split
 from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 from transformer_viz.inspection.evaluation import evaluate
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.sentences import median_tokens, short_texts
 from transformer_viz.inspection.typical_words import labelled_sample
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.store import StoredModel
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import Tokenizer

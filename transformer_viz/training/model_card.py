@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_viz import store
-from transformer_viz.runs import TrainingRun
+from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.store.hugging_face.origin import name_of_origin
 from transformer_viz.training.dataset import Dataset
 from transformer_viz.values.version import __version__

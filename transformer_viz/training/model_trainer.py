@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from transformer_viz.inspection.forward import Compiled
 from transformer_viz.network.model import Transformer
-from transformer_viz.runs import RunError, TrainingSettings
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training.dataset import Dataset, Inputs
 from transformer_viz.training.objectives import Measured
 from transformer_viz.values.fine_tuning import alike_groups, are_alike, learning_rate_factors

@@ -15,7 +15,8 @@ from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.inspection.evaluation import induction_scores, previous_token_scores
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens, evaluate_texts, perplexity_metrics
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives

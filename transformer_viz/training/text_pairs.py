@@ -11,7 +11,8 @@ from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.evaluation import bleu, evaluate_generation, induction_scores
 from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.runs import TrainingJob, TrainingSettings
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from transformer_viz.analysis import label_logits
+from transformer_viz.analysis.softmax import label_logits
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.forward import Compiled, Prepared, stand_in
 from transformer_viz.language import Problem

@@ -15,7 +15,8 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, OWN_VARIABLE, Words, language_here
-from transformer_viz.runs import RunError, list_runs
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.listing import list_runs
 from transformer_viz.service.engine import Engine
 from transformer_viz.service.opening import kept_answer
 from transformer_viz.service.trainer import Trainer

@@ -6,14 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis import (
-    blocked_rows,
-    future_share,
-    mask_from_bits,
-    mask_to_bits,
-    named_mask,
-    padding_share,
-)
+from transformer_viz.analysis.masking import blocked_rows, future_share, padding_share
+from transformer_viz.analysis.masks import mask_from_bits, mask_to_bits, named_mask
 from transformer_viz.language import Words, joined
 from transformer_viz.pictures.labels import label_of, shown_tokens, written_text
 from transformer_viz.ui.shell.card_facts import config_of

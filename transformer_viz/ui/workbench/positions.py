@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis import in_original_order
+from transformer_viz.analysis.order import in_original_order
 from transformer_viz.language import Words
 from transformer_viz.pictures.changes import other_positions
 from transformer_viz.pictures.labels import answer_text

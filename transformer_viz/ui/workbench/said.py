@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis import word_of_token
+from transformer_viz.analysis.reshape import word_of_token
 from transformer_viz.language import Phrase, Words, sentence_of
 from transformer_viz.pictures.labels import answer_text, label_of, written_text
 from transformer_viz.text.gaps import ChangedText

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis import distribution, possible
+from transformer_viz.analysis.sampling import distribution, possible
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.service.engine import EngineError
 from transformer_viz.ui.shell.answers import cached_answer

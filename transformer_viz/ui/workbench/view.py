@@ -11,7 +11,7 @@ import numpy as np
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
-from transformer_viz.analysis import output_names
+from transformer_viz.analysis.stream import output_names
 from transformer_viz.language import Words
 from transformer_viz.pictures.changes import acts_of, chips_of
 from transformer_viz.pictures.compared import compared_payload, placed_effects

@@ -13,7 +13,7 @@ from transformer_viz.data import (
     read_pairs,
     read_texts,
 )
-from transformer_viz.runs import Upload
+from transformer_viz.runs.uploads import Upload
 from transformer_viz.ui.pages.attention.sheet import show_sheet
 from transformer_viz.ui.shell.answers import head_survey
 from transformer_viz.ui.shell.card_facts import config_of

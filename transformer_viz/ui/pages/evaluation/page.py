@@ -7,14 +7,9 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis import (
-    bag_of_words_accuracy,
-    calibration_error,
-    confusion,
-    label_scores,
-    reliability,
-    share_interval,
-)
+from transformer_viz.analysis.calibration import calibration_error, reliability
+from transformer_viz.analysis.evaluation import confusion, label_scores, share_interval
+from transformer_viz.analysis.naive_bayes import bag_of_words_accuracy
 from transformer_viz.data import (
     BadRows,
     DataError,
@@ -36,7 +31,7 @@ from transformer_viz.data.predicted import (
 from transformer_viz.data.written import written
 from transformer_viz.language import joined
 from transformer_viz.pictures.figures.reliability import reliability_diagram
-from transformer_viz.runs import Upload
+from transformer_viz.runs.uploads import Upload
 from transformer_viz.ui.pages.evaluation.table import show_rows
 from transformer_viz.ui.pages.evaluation.words import show_words
 from transformer_viz.ui.pages.evaluation.written import show_written

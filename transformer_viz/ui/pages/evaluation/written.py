@@ -16,7 +16,7 @@ from transformer_viz.data import (
 )
 from transformer_viz.data.predicted import written_frame
 from transformer_viz.data.written import written
-from transformer_viz.runs import Upload
+from transformer_viz.runs.uploads import Upload
 from transformer_viz.ui.pages.evaluation.table import show_rows
 from transformer_viz.ui.shell.answers import written_rows
 from transformer_viz.ui.shell.card_facts import config_of

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis import relative_buckets
+from transformer_viz.analysis.positions import relative_buckets
 from transformer_viz.pictures.figures import distance_curves, distance_heatmap
 from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.ui.pages.positions.labels import labels

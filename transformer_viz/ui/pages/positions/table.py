@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis import position_similarity, position_table, similarity_by_distance
+from transformer_viz.analysis.positions import position_similarity, position_table, similarity_by_distance
 from transformer_viz.pictures.figures import dimension_curves, position_heatmap, similarity_map
 from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.ui.pages.positions.labels import labels

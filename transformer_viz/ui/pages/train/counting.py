@@ -20,7 +20,7 @@ from transformer_viz.data import (
     without_rare_labels,
 )
 from transformer_viz.data.columns import example_of_several
-from transformer_viz.runs import Upload
+from transformer_viz.runs.uploads import Upload
 from transformer_viz.text.tokenizer import Tokenizer
 
 MAX_VOCABULARY = 20_000

@@ -9,10 +9,12 @@ import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
 
-from transformer_viz.analysis import entropy
+from transformer_viz.analysis.heads import entropy
 from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.pictures.views import curves_of, heads_forming
-from transformer_viz.runs import ACTIVE, TrainingRun, file_stamp
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.log import file_stamp
+from transformer_viz.runs.state import ACTIVE
 from transformer_viz.ui.shell.card import metric_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component

@@ -5,13 +5,11 @@ from collections.abc import Callable
 import psutil
 import streamlit as st
 
-from transformer_viz.runs import (
-    RunError,
-    TrainingJob,
-    TrainingRun,
-    estimate,
-    is_busy,
-)
+from transformer_viz.runs.cost import estimate
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.job import TrainingJob
+from transformer_viz.runs.listing import is_busy
 from transformer_viz.ui.pages.train.data import ask_material, choose_task
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.run import show_run

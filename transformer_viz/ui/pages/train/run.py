@@ -10,7 +10,11 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.data import BadRows
 from transformer_viz.pictures.figures import learning_curves
-from transformer_viz.runs import ACTIVE, RunError, RunState, TrainingRun, runs_ahead, sweep_uploads
+from transformer_viz.runs.errors import RunError
+from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.runs.listing import runs_ahead
+from transformer_viz.runs.state import ACTIVE, RunState
+from transformer_viz.runs.uploads import sweep_uploads
 from transformer_viz.ui.pages.train.forming import (
     choose_heads,
     first_pictures,

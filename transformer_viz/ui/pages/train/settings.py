@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from transformer_viz.language import joined
-from transformer_viz.runs import PRECISIONS, SCHEDULES, TrainingJob, TrainingSettings
-from transformer_viz.runs.job import LONGEST_PROBE
+from transformer_viz.runs.job import LONGEST_PROBE, TrainingJob
 from transformer_viz.runs.recipes import RECIPES, Recipe, fine_tuning, presets_for
+from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
 from transformer_viz.ui.shell.card import kind_name
