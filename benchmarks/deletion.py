@@ -20,7 +20,7 @@ from measure import job_of_model
 
 from transformer_viz import store
 from transformer_viz.analysis.softmax import sigmoid
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.sentences import short_texts
 from transformer_viz.questions.effects.answer import Asked
 from transformer_viz.questions.effects.measure import estimate, left_out

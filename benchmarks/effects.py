@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from measure import job_of_model
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.sentences import short_texts
 from transformer_viz.questions.effects.quality import card_facts, quality
 from transformer_viz.training.job import dataset_of

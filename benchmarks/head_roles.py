@@ -43,7 +43,7 @@ def main():
 
 def row_of(name, data, rows):
     """Return the figures of a model over some texts."""
-    explorer = load_upper_floor("inspection.explorer").load(name)
+    explorer = load_upper_floor("inspection.load").load(name)
     texts = examples(explorer, rows) if data is None else texts_of(explorer.config, data, rows, {})
     measure = load_upper_floor("inspection.head_roles").head_roles
     measure(explorer, texts[:1])

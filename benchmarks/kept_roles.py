@@ -17,8 +17,8 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from measure import job_of_model
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.head_roles import head_roles
+from transformer_viz.inspection.load import load
 from transformer_viz.training.job import dataset_of
 from transformer_viz.training.rows import choose_role_texts
 from transformer_viz.values.head_roles import HeadRoles

@@ -21,7 +21,8 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from measure import job_of_model
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.load import load
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.training.job import dataset_of
 

@@ -72,11 +72,11 @@ def main():
         file = Path(folder) / "rows.csv"
         rows[["text"]].to_csv(file, index=False, quoting=csv.QUOTE_ALL)
         facts = facts_for_torch(explorer.config, rows["text"].tolist(), Path(folder))
-        explorer.predict_file(file, Path(folder) / "warm.csv")
+        tv.predict_file(explorer, file, Path(folder) / "warm.csv")
         ours, pipelines, batches = [], [], []
         for number in range(ROUNDS):
             begun = time.perf_counter()
-            explorer.predict_file(file, Path(folder) / f"{number}.csv")
+            tv.predict_file(explorer, file, Path(folder) / f"{number}.csv")
             ours.append(time.perf_counter() - begun)
             command = [arguments.torch, "-c", THEIRS, facts]
             found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -23,7 +23,7 @@ def main():
     parser.add_argument("--prompt", default="The")
     parser.add_argument("--tokens", type=int, default=50)
     arguments = parser.parse_args()
-    explorer = load_upper_floor("inspection.explorer").load(arguments.model)
+    explorer = load_upper_floor("inspection.load").load(arguments.model)
     forward, ops = load_upper_floor("inspection.forward"), importlib.import_module("keras.ops")
     whole = forward.Compiled(
         lambda inputs: explorer.model(inputs)[:, -1], [explorer.forward.signature["token_ids"]]

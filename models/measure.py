@@ -19,7 +19,7 @@ from transformer_viz.analysis.softmax import softmax
 from transformer_viz.cli.parser import build_parser
 from transformer_viz.cli.training import job_of, settings_of
 from transformer_viz.inspection.evaluation import true_labels
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text

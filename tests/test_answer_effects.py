@@ -9,7 +9,8 @@ from running_app import ROOT
 from small_models import REVIEWS, with_random_parameters
 
 from transformer_viz.analysis.softmax import label_logits
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.load import load
 from transformer_viz.questions.effects.answer import Answer, Asked, resolve
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.effects.measure import effects

@@ -8,7 +8,8 @@ from transformer_viz.analysis.heads import previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, previous_token_scores
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.network.model import Transformer
 from transformer_viz.questions.effects.heads import head_effects

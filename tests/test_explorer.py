@@ -10,9 +10,10 @@ from small_models import with_random_parameters, write
 from test_config import valid_configs
 
 from transformer_viz.analysis.order import in_original_order
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.gradients import gradients
 from transformer_viz.inspection.head_survey import head_survey
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.store import ModelError, write_model

@@ -14,7 +14,6 @@ from transformer_viz.data.options import ReadOptions
 from transformer_viz.inspection import predictions
 from transformer_viz.inspection.predictions import predict_file
 from transformer_viz.language import Problem
-from transformer_viz.store import ModelError
 from transformer_viz.values.config import END_ID
 
 ROWS = 25
@@ -62,7 +61,7 @@ def stopping_after(parts):
 
 @pytest.mark.usefixtures("small_blocks")
 def test_each_row_is_what_the_model_predicts_of_its_text(explorer, file, texts, tmp_path):
-    found = explorer.predict_file(file, tmp_path / "out.csv")
+    found = predict_file(explorer, file, tmp_path / "out.csv")
     expected = explorer.predict(texts)
     written = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)
     rows = pd.read_csv(file)
@@ -186,7 +185,7 @@ def test_a_language_model_says_how_likely_each_text_is(writer, texts, tmp_path):
 def test_a_file_that_cannot_be_written_is_named(explorer, file, tmp_path):
     with pytest.raises(Problem, match=r"out\.txt cannot be written: the name must end in"):
         predict_file(explorer, file, tmp_path / "out.txt")
-    with pytest.raises(ModelError, match="missing"):
+    with pytest.raises(Problem, match="missing"):
         predict_file(explorer, file, tmp_path / "missing" / "out.csv")
 
 

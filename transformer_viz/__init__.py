@@ -44,6 +44,7 @@ __all__ = [
     "joint_effect",
     "load",
     "logit_lens",
+    "predict_file",
     "read_treebank",
     "relation_scores",
     "show",
@@ -65,8 +66,9 @@ _NEEDS_KERAS = {
     "head_roles": "inspection.head_roles",
     "head_survey": "inspection.head_survey",
     "joint_effect": "questions.effects.heads",
-    "load": "inspection.explorer",
+    "load": "inspection.load",
     "logit_lens": "inspection.logit_lens",
+    "predict_file": "inspection.predictions",
     "relation_scores": "inspection.relations",
     "typical_words": "inspection.typical_words",
     "word_effects": "questions.effects.many_texts",
@@ -81,11 +83,13 @@ _ON_FIRST_USE = {
 if TYPE_CHECKING:
     from transformer_viz.data.treebank import read_treebank
     from transformer_viz.inspection.attention_of import attention_of
-    from transformer_viz.inspection.explorer import Explorer, load
+    from transformer_viz.inspection.explorer import Explorer
     from transformer_viz.inspection.gradients import gradients
     from transformer_viz.inspection.head_roles import head_roles
     from transformer_viz.inspection.head_survey import head_survey
+    from transformer_viz.inspection.load import load
     from transformer_viz.inspection.logit_lens import logit_lens
+    from transformer_viz.inspection.predictions import predict_file
     from transformer_viz.inspection.relations import relation_scores
     from transformer_viz.inspection.typical_words import typical_words
     from transformer_viz.network.model import Transformer

@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from recorded import HERE
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
+from transformer_viz.inspection.predictions import predict_file
 from transformer_viz.language import Problem
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.listing import create_run
@@ -141,7 +142,7 @@ def test_pairs_with_a_label_have_segments_of_their_own(tmp_path):
     segments = np.asarray(model.model.segment_embedding.embeddings)
     expected = segments[[0] * second + [1] * (len(trace.tokens) - second)]
     assert_allclose(trace.values.segment_embedding, expected, atol=1e-6)
-    found = model.predict_file(file, tmp_path / "predicted.csv")
+    found = predict_file(model, file, tmp_path / "predicted.csv")
     assert found.rows == 40
 
 

@@ -12,7 +12,7 @@ from pages import array, components, figures, open_page, shown
 from playwright.sync_api import expect
 
 from transformer_viz.analysis.stream import output_names
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload
 from transformer_viz.pictures.output import LIKELIEST

@@ -24,9 +24,10 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformer_viz import store
 from transformer_viz.analysis.survey import NoChoiceError
 from transformer_viz.inspection.decode import search
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.head_roles import head_roles
 from transformer_viz.inspection.head_survey import head_survey
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.vocabulary import word_preferences
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.effects.measure import effects

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 from running_app import running
 
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.language import LANGUAGES
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.request import EffectsRequest

@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.listing import list_runs

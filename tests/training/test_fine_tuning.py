@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.runs.errors import RunError
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.listing import create_run

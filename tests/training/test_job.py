@@ -12,8 +12,8 @@ from transformer_viz import store
 from transformer_viz.analysis.calibration import calibration_error
 from transformer_viz.analysis.softmax import softmax
 from transformer_viz.inspection.evaluation import evaluate
-from transformer_viz.inspection.explorer import load
 from transformer_viz.inspection.head_roles import head_roles
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.typical_words import typical_words
 from transformer_viz.runs.errors import RunError
 from transformer_viz.runs.job import TrainingJob

@@ -7,7 +7,8 @@ from small_models import with_random_parameters
 
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import Stream
-from transformer_viz.inspection.explorer import Explorer, load
+from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.perplexity import evaluate_masked_tokens
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.runs.job import TrainingJob

@@ -8,7 +8,7 @@ import sacrebleu
 
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.inspection.evaluation import evaluate_generation
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.runs.errors import RunError
 from transformer_viz.runs.job import TrainingJob

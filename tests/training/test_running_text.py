@@ -9,7 +9,7 @@ from small_models import with_random_parameters
 
 from transformer_viz.data import DataError
 from transformer_viz.data.packing import Stream
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.perplexity import evaluate_texts
 from transformer_viz.runs.job import TrainingJob
 from transformer_viz.runs.settings import TrainingSettings

@@ -19,7 +19,7 @@ from small_models import write
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.questions.effects.heads import head_effects

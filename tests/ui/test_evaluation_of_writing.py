@@ -7,7 +7,7 @@ from pages import shown
 from shelf import place_of
 from streamlit.testing.v1 import AppTest
 
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.inspection.predictions import of_pairs, of_texts
 from transformer_viz.runs.uploads import keep_upload
 from transformer_viz.ui.shell.upload import file_key

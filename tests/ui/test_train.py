@@ -20,7 +20,7 @@ from transformer_viz.analysis.heads import entropy
 from transformer_viz.cli.parser import build_parser
 from transformer_viz.cli.training import job_of
 from transformer_viz.data import named, preview
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.language import Words
 from transformer_viz.runs import uploads
 from transformer_viz.runs.folder import TrainingRun

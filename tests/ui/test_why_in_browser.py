@@ -7,7 +7,7 @@ from bench_page import expect_text, line, type_sentence, word
 from lens_page import chosen, head_button, painted, settle
 from playwright.sync_api import expect
 
-from transformer_viz.inspection.explorer import load
+from transformer_viz.inspection.load import load
 from transformer_viz.pictures.effects import signed
 from transformer_viz.questions.effects.measure import effects
 

@@ -21,7 +21,7 @@ MOST = 10
 
 def compare(arguments: Namespace) -> None:
     """Write the answers of two runs, and the heads of which most weight moved; as JSON all heads."""
-    load = load_upper_floor("inspection.explorer").load
+    load = load_upper_floor("inspection.load").load
     explorer = load(arguments.model)
     other = load(arguments.with_model) if arguments.with_model else explorer
     changes = {"ablate": [*map(place, arguments.ablate)], "cut": [*map(place, arguments.cut)]}

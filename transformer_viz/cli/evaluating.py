@@ -20,7 +20,7 @@ CONTROLS = ("uniform_accuracy", "headless_accuracy")
 
 def evaluate(arguments: Namespace) -> None:
     """Write the metrics of a model on a data set."""
-    explorer = load_upper_floor("inspection.explorer").load(arguments.model)
+    explorer = load_upper_floor("inspection.load").load(arguments.model)
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
         rows = _read(read, arguments)

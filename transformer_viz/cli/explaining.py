@@ -34,7 +34,7 @@ def explain(arguments: Namespace) -> None:
     out = arguments.out
     if out is not None and not out.parent.is_dir():
         raise Problem("command.no_folder", folder=out.parent, file=out.name)
-    explorer = load_upper_floor("inspection.explorer").load(arguments.model)
+    explorer = load_upper_floor("inspection.load").load(arguments.model)
     found = load_upper_floor("questions.effects.measure").effects(
         explorer,
         arguments.text,
@@ -73,7 +73,7 @@ def measure(arguments: Namespace) -> None:
         raise Problem("command.measure_data")
     if arguments.rows < 1:
         raise Problem("command.rows", received=arguments.rows)
-    explorer = load_upper_floor("inspection.explorer").load(arguments.model)
+    explorer = load_upper_floor("inspection.load").load(arguments.model)
     names, options = columns(arguments.columns), read_options(arguments)
     texts: Any = texts_of(explorer.config, arguments.data, arguments.rows, names, options)
     if explorer.config.architecture == "encoder-decoder":

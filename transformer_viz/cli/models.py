@@ -159,4 +159,4 @@ def trace(arguments: Namespace) -> None:
 
 
 def _load(model):
-    return load_upper_floor("inspection.explorer").load(model)
+    return load_upper_floor("inspection.load").load(model)

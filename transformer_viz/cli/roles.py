@@ -50,7 +50,7 @@ def roles(arguments: Namespace) -> None:
         return
     if arguments.rows < 1:
         raise Problem("command.rows", received=arguments.rows)
-    explorer = load_upper_floor("inspection.explorer").load(arguments.model)
+    explorer = load_upper_floor("inspection.load").load(arguments.model)
     names, options = columns(arguments.columns), read_options(arguments)
     texts = texts_of(explorer.config, arguments.data, arguments.rows, names, options)
     typical = _typical_words(explorer, arguments.data, names, options)

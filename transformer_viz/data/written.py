@@ -1,8 +1,13 @@
 """Rows as they stand in a file that people open."""
 
+import contextlib
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
+
+from transformer_viz.language import Problem
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a cell begins with that a spreadsheet takes for a formula."""
@@ -28,3 +33,12 @@ def written(frame: pd.DataFrame, suffix: str, *, has_header: bool = True) -> byt
         safe[name] = [f"'{cell}" if str(cell).startswith(FORMULA) else cell for cell in safe[name]]
     text = safe.to_csv(index=False, header=has_header, lineterminator="\n", float_format="%.6f")
     return text.encode("utf-8-sig" if has_header else "utf-8")
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raise an `OSError` of the block as a `Problem` that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise Problem("store.not_written", place=path, reason=error.strerror or str(error)) from None

@@ -4,8 +4,7 @@ import dataclasses
 import functools
 import math
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -13,23 +12,17 @@ import pandas as pd
 import tensorflow as tf
 from tqdm import tqdm
 
-from transformer_viz import store
 from transformer_viz.analysis.softmax import label_logits, softmax
 from transformer_viz.data.batches import by_length, pad
-from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.inspection.controls import with_intervention
 from transformer_viz.inspection.forward import Compiled, ForwardPass, Prepared
 from transformer_viz.inspection.means import mean_contexts
 from transformer_viz.language import Problem
-from transformer_viz.network.initial import parameters_to_be_read
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.store.hugging_face import PREFIX, with_hub
-from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.values.beams import LENGTH_PENALTY
 from transformer_viz.values.growing import with_written
-from transformer_viz.values.head_roles import HeadRoles
 from transformer_viz.values.no_answer import why_no_answer
 from transformer_viz.values.request import OWN, ChangeArguments, Request, names_changes
 from transformer_viz.values.special import MASK
@@ -39,44 +32,10 @@ from transformer_viz.values.trace import Trace
 
 if TYPE_CHECKING:
     from transformer_viz.inspection.decode import Generation
-    from transformer_viz.inspection.predictions import FilePredictions
+    from transformer_viz.values.head_roles import HeadRoles
 
 KEPT = {"all": lambda values: values, "weights": weights_only, "logits": logits_only}
 """Value of `keep` in `Explorer.trace` -> function that returns a `ModelTrace` with only those tensors."""
-
-
-def load(name_or_path: str | Path) -> "Explorer":
-    """Load a model by its name in `models/`, from the path of a folder, or from the Hugging Face hub.
-
-    Args:
-        name_or_path: A name or a path; or "hf:" and the name of a model of the hub, which is fetched into the
-            hub's own cache unless it is there: "hf:google-bert/bert-base-uncased".
-
-    Raises:
-        ModelError: If there is no such model, or its folder is damaged.
-    """
-    called = None
-    if isinstance(name_or_path, str) and name_or_path.startswith(PREFIX):
-        from transformer_viz.store.hugging_face import hub  # noqa: PLC0415  loads what speaks to the network
-
-        called, name_or_path = hub.name_of(name_or_path), hub.cached_folder(name_or_path)
-    try:
-        stored = store.read_model(name_or_path)
-    except store.ModelError as error:
-        raise with_hub(error, name_or_path) from None
-    try:
-        tokenizer, target = tokenizer_of(stored.config, stored.tokenizer), None
-        if stored.target_tokenizer is not None:
-            target = tokenizer_of(stored.config, stored.target_tokenizer, is_target=True)
-    except ValueError as error:
-        reason = error if isinstance(error, Problem) else str(error)
-        raise store.ModelError("store.unusable", file=stored.path, reason=reason) from None
-    with parameters_to_be_read():
-        model = Transformer(stored.config, name="transformer")  # see `network.layers.Dropout`
-    for name, variable in model.parameters().items():
-        variable.assign(_tensor(stored.parameters[name]))
-    kept = {"name": called or stored.name, "card": stored.card, "head_roles": stored.head_roles}
-    return Explorer(model, tokenizer, target_tokenizer=target, **kept)
 
 
 def gpus() -> list[str]:
@@ -102,7 +61,7 @@ class Explorer:
     Raises:
         ValueError: If a tokenizer is missing, or a decoder's has no [START] and [END].
 
-    >>> explorer = load("imdb-sentiment")
+    >>> explorer = tv.load("imdb-sentiment")
     >>> explorer.trace("the film was not good").encoder[0].attention.weights.shape
     (8, 6, 6)
     """
@@ -115,7 +74,7 @@ class Explorer:
         target_tokenizer: Tokenizer | None = None,
         name: str = "model",
         card: dict[str, Any] | None = None,
-        head_roles: HeadRoles | None = None,
+        head_roles: "HeadRoles | None" = None,
     ):
         self.model = model
         self.config = model.config
@@ -357,19 +316,6 @@ class Explorer:
             frame[f"prob_{label}"] = column
         return frame
 
-    def predict_file(
-        self,
-        path: str | Path,
-        out: str | Path,
-        columns: Mapping[str, str] | None = None,
-        options: ReadOptions = RECOGNISED,
-        *,
-        progress: bool = False,
-    ) -> "FilePredictions":
-        """Write what the model says of each row of a file; see `predictions.predict_file`."""
-        write = load_upper_floor("inspection.predictions").predict_file
-        return write(self, path, out, columns, options, progress=progress)
-
     def check_answers(self) -> None:
         """Check that the model has an output layer, whose answer can be asked for.
 
@@ -436,12 +382,6 @@ class Explorer:
 
     def _probs(self, logits):
         return softmax(logits, self.config.temperature)
-
-
-def _tensor(array):
-    """Return an array for a variable; TensorFlow copies a transposed one several times faster than NumPy."""
-    is_transposed = array.flags.f_contiguous and not array.flags.c_contiguous
-    return tf.transpose(array.T) if is_transposed else array
 
 
 def _array(tensor):

@@ -14,13 +14,12 @@ from tqdm import tqdm
 from transformer_viz.data import DataError, preview, read_for_decoder, read_labelled, read_texts
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.data.options import RECOGNISED, ReadOptions
-from transformer_viz.data.written import FORMATS, written
+from transformer_viz.data.written import FORMATS, writing, written
 from transformer_viz.inspection.decode import generate_all
 from transformer_viz.inspection.evaluation import true_labels
 from transformer_viz.inspection.explorer import Explorer
 from transformer_viz.inspection.token_scores import token_scores
 from transformer_viz.language import Problem
-from transformer_viz.store.format import disk_errors
 from transformer_viz.values.config import END_ID, START_ID
 
 BLOCK = 4096
@@ -87,15 +86,15 @@ def predict_file(
     Raises:
         DataError: If the file cannot be read, or has a label, in a column that is named, that is none of the
             model's.
-        ModelError: If the file cannot be written.
-        ValueError: If the model predicts nothing of whole texts, or `out` has another suffix.
+        ValueError: If the model predicts nothing of whole texts, `out` has another suffix, or the file cannot
+            be written.
     """
     out = Path(out)
     if out.suffix not in FORMATS:
         raise Problem("predictions.suffix", path=out, formats=[*FORMATS])
     source, says = read_rows(explorer, path, columns, options)
     part = _Part(out, _key(explorer, source, options))
-    with disk_errors(out, "written"):
+    with writing(out):
         done = part.begin()
         with tqdm(total=len(source), initial=done, unit="row", disable=not progress) as bar:
             for start in range(done, len(source), BLOCK):

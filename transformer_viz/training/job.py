@@ -14,7 +14,8 @@ import psutil
 import tensorflow as tf
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import gpus, load
+from transformer_viz.inspection.explorer import gpus
+from transformer_viz.inspection.load import load
 from transformer_viz.language import Phrase
 from transformer_viz.runs.cost import FLOAT, num_cores, parameter_bytes
 from transformer_viz.runs.errors import QuotaError, RunError, failure, write_errors

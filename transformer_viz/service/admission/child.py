@@ -90,7 +90,7 @@ def _check(request, report):
     memory, place = request["memory"], Path(request["place"])
     report(stage="load")
     try:
-        explorer = load_upper_floor("inspection.explorer")
+        load = load_upper_floor("inspection.load").load
     except Exception as error:
         raise store.ModelError("check.tensorflow", kind=type(error).__name__, command=command()) from None
     report(stage="unpack", memory=_memory())
@@ -102,7 +102,7 @@ def _check(request, report):
     report(stage="run", name=inner, memory=before)
     _limit(memory, request["run_seconds"])
     try:
-        run_longest(explorer.load(place))
+        run_longest(load(place))
     except store.ModelError as error:
         raise error.renamed(str(place), inner) from None
     if _largest_memory() - before > memory:

@@ -68,6 +68,15 @@ PORTION = 0.1
 SWITCH = 0.001
 """Thread switch interval in seconds, so that loading a model does not block answers."""
 
+FOR_QUESTIONS = (
+    "inspection.load",
+    "inspection.decode",
+    "inspection.head_survey",
+    "inspection.vocabulary",
+    "questions.effects.heads",
+)
+"""Modules that need Keras, imported before the first question."""
+
 FIRST_LOOK = 2
 """Seconds between loading a model and compiling its passes with interventions, after the first answer."""
 
@@ -121,9 +130,8 @@ def _begin(niceness, environment):
 
 def import_keras() -> None:
     """Import the modules that questions need, and exclude them from later garbage collections."""
-    for module in ("explorer", "decode", "head_survey", "vocabulary"):
-        load_upper_floor(f"inspection.{module}")
-    load_upper_floor("questions.effects.heads")
+    for module in FOR_QUESTIONS:
+        load_upper_floor(module)
     gc.collect()
     gc.freeze()
 
@@ -295,7 +303,7 @@ def survey(
 
 def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
-    explorer = load_upper_floor("inspection.explorer").load(model)
+    explorer = load_upper_floor("inspection.load").load(model)
     request = _some_request(explorer)
     explorer.run(request)
     request, due = request.changed(ablate=((0, 0),)), time.monotonic() + FIRST_LOOK
