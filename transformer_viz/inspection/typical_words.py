@@ -3,7 +3,7 @@
 import pandas as pd
 
 from transformer_viz.analysis import typical_words as counted
-from transformer_viz.inspection.evaluation import true_labels
+from transformer_viz.data.labels import named_labels
 from transformer_viz.inspection.explorer import Explorer
 
 MOST_TEXTS = 5_000
@@ -29,7 +29,8 @@ def typical_words(explorer: Explorer, rows: pd.DataFrame) -> dict[str, tuple[str
         DataError: If a label is not one of the model's.
     """
     rows = labelled_sample(rows)
-    labels, config = true_labels(explorer, rows), explorer.config
+    config, values = explorer.config, explorer.card.get("label_values", {})
+    labels = named_labels(rows["label"], config.labels, values, explorer.name)
     read = (
         explorer.tokenizer.encode(
             text, max_len=config.max_len, truncation=config.truncation, start=config.reads_start
