@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import attention_models
 import keras
@@ -15,6 +16,7 @@ from running_app import ROOT
 
 import transformer_viz as tv
 from transformer_viz.inspection.attention_of import NoAttentionError
+from transformer_viz.language import sentence_of
 
 LENGTH, WIDTH, HEADS = 6, 12, 3
 
@@ -266,6 +268,27 @@ def test_what_has_no_attention_layer_is_told_so_and_leaves_nothing_behind(batch)
         tv.attention_of(failing, batch)
     assert before == (keras.Operation.__call__, keras.layers.Softmax.call, tf.nn.softmax)
     assert not tf.config.functions_run_eagerly()
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_file_is_left_to_whoever_trusts_it(batch, tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    model = functional()
+    model.save("model.keras")
+    lines = ('model = keras.saving.load_model("model.keras")', "weights = tv.attention_of(model, inputs)")
+    with pytest.raises(ValueError, match="opens no file, as loading one can run code") as error:
+        tv.attention_of(kind("model.keras"), batch, trusted=True)
+    sentences = [sentence_of(error.value, language) for language in ("en", "zh")]
+    assert all(f"`{line}`" in sentence for line in lines for sentence in sentences)
+    assert sentences[1].startswith("tv.attention_of 不打开文件：")
+    names = {"keras": keras, "tv": tv, "inputs": batch}
+    exec("\n".join(lines), names)
+    np.testing.assert_array_equal(names["weights"]["first"], tv.attention_of(model, batch)["first"])
+
+
+def test_the_name_of_a_file_stays_within_its_quotes(batch):
+    with pytest.raises(ValueError, match=r'load_model\("a\\"\); b\(\\"\.keras"\)`'):
+        tv.attention_of('a"); b(".keras', batch)
 
 
 def failing(inputs, training):

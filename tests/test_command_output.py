@@ -86,6 +86,14 @@ def test_a_damaged_model_is_given_with_what_is_wrong(read, models_folder):
     assert "缺少：'card.json'" in cut["error"]
 
 
+def test_a_file_of_keras_beside_the_models_is_explained(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRANSFORMER_VIZ_MODELS", str(tmp_path))
+    (tmp_path / "mine.KERAS").write_bytes(b"")
+    said = run("models").out
+    assert "mine.KERAS is a model that Keras saved, which is never opened here" in said
+    assert "`weights = tv.attention_of(model, inputs)`" in said
+
+
 def test_predictions_are_given_unrounded(read, models_folder, explorer):
     [found] = read("predict", "--model", "small", "--text", "A lovely film")
     [row] = explorer.predict(["A lovely film"]).to_dict("records")

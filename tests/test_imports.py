@@ -87,12 +87,12 @@ def test_what_needs_keras_is_loaded_when_first_touched():
 
 
 def test_what_the_package_offers_is_what_it_has():
-    found = run("import transformer_viz as tv; print(*dir(tv)); print(tv.store.keras_file.__name__)")
+    found = run("import transformer_viz as tv; print(*dir(tv)); print(tv.store.read_model.__name__)")
     import transformer_viz
 
     offered, function = found.stdout.splitlines()
     assert set(offered.split()) == {*transformer_viz.__all__, "__version__", "store"}, found.stderr
-    assert function == "keras_file"
+    assert function == "read_model"
     assert all(hasattr(transformer_viz, name) for name in offered.split())
 
 

@@ -13,6 +13,7 @@ import pytest
 from pages import again, go_to_page, listed, press, shown
 from small_models import REVIEWS, write
 from streamlit.proto.Metric_pb2 import Metric
+from zipping import zipped
 
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
@@ -94,13 +95,24 @@ def test_the_list_says_what_each_model_is(shelf):
     assert beta["test"] == ""
 
 
-@pytest.mark.parametrize(("lang", "said"), [("en", "is a pickle"), ("zh", "那种 pickle 文件")])
-def test_a_file_beside_the_models_that_is_none_is_explained(shelf, lang, said):
+KERAS_FILE = zipped({"metadata.json": b"{}", "config.json": b"{}", "model.weights.h5": b""})
+
+
+@pytest.mark.parametrize(
+    ("file", "data", "lang", "said"),
+    [
+        ("torch.pt", b"\x80\x02", "en", "is a pickle"),
+        ("torch.pt", b"\x80\x02", "zh", "那种 pickle 文件"),
+        ("mine.keras", KERAS_FILE, "en", 'model = keras.saving.load_model("mine.keras")'),
+        ("mine.keras", KERAS_FILE, "zh", 'model = keras.saving.load_model("mine.keras")'),
+    ],
+)
+def test_a_file_beside_the_models_that_is_none_is_explained(shelf, file, data, lang, said):
     assert not open_page(lang=lang).info
-    (shelf / "torch.pt").write_bytes(b"\x80\x02")
+    (shelf / file).write_bytes(data)
     [note] = open_page(lang=lang).info
     text = note.value.replace("\\", "")
-    assert text.startswith("torch.pt")
+    assert text.startswith(file)
     assert said in text
 
 
@@ -423,7 +435,7 @@ def hostile():
     return out.getvalue()
 
 
-@pytest.mark.parametrize("data", [b"", b"MZ", b"\x89HDF\r\n\x1a\n", b"PK\x03\x04", hostile()])
+@pytest.mark.parametrize("data", [b"", b"MZ", b"\x89HDF\r\n\x1a\n", b"PK\x03\x04", KERAS_FILE, hostile()])
 def test_any_other_file_is_refused_in_a_sentence(shelf, data):
     app = upload(open_page(), data, "../../evil.zip")
     assert app.error[0].value.startswith("This file was not added. ")

@@ -1,9 +1,11 @@
 """The attention weights of any Keras model, recorded while it computes."""
 
 import inspect
+import json
 import math
 import os
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -18,10 +20,9 @@ LISTED = 8
 
 
 def attention_of(
-    model: Callable[..., Any] | str | os.PathLike[str],
+    model: Callable[..., Any],
     *inputs: Any,
     layers: str | Sequence[str] | None = None,
-    trusted: bool = False,
     **options: Any,
 ) -> RecordedAttention:
     """Return the attention weights of all attention layers of a Keras model for some inputs.
@@ -44,19 +45,13 @@ def attention_of(
 
     Neither the model nor what it predicts changes. It runs under the backends TensorFlow, JAX and PyTorch.
 
-    A `.keras` file is opened in a process of its own, for opening it can run code in it; nothing but the
-    weights comes back.
-
-        weights = tv.attention_of("model.keras", token_ids[None], trusted=True)
-
     Args:
         model: A Keras model or layer, or a function that calls some; it is called once, not in training mode.
-            Or the path of a file.
-        *inputs: What it is called with; of a file arrays, or lists, tuples and dicts of them.
+            No path: whoever trusts a file loads it with `keras.saving.load_model`.
+        *inputs: What it is called with.
         layers: Paths of the layers whose softmaxes are wanted, or the ends of these paths; None: all that
             are attention by the rules above. One that is named is taken whatever its axes are, with the axis
             over which it sums to 1 as the last.
-        trusted: That you trust whoever made the file; without it, only what `config.json` says is told.
         **options: What it is called with by name.
 
     Returns:
@@ -68,16 +63,12 @@ def attention_of(
 
     Raises:
         NoAttentionError: If there is no such layer. It is a `ValueError`, as the others are.
-        NotTrustedError: If the file was not opened as `trusted` is not True; says what is in it.
-        OpeningError: If the file cannot be opened, say, without the code of its own classes, or called.
-        ModelError: If it is no file of Keras 3, or damaged.
-        ValueError: If a name in `layers` is that of no softmax.
+        ValueError: If a name in `layers` is that of no softmax, or the model is the path of a file.
     """
-    wanted = (layers,) if isinstance(layers, str) else layers
     if isinstance(model, str | os.PathLike):
-        from transformer_viz.inspection.keras_process import attention_in_file  # noqa: PLC0415  also loads `store`
-
-        return attention_in_file(model, inputs, options, layers=wanted, trusted=trusted)
+        path = Path(os.fsdecode(model)).as_posix()
+        raise Problem("attention_of.file", path=json.dumps(path, ensure_ascii=False))
+    wanted = (layers,) if isinstance(layers, str) else layers
     found = _Found(_sequence_lengths((inputs, options)), wanted)
     if _takes_training(model):
         options = {"training": False} | options

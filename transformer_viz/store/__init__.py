@@ -6,9 +6,9 @@ size and SHA-256 of each. Reading it never executes code. Parameters are stored 
 matrices also in eight bits (`eight_bit`); the version of the manifest then makes older programs refuse them.
 """
 
+from transformer_viz.store.foreign import refused_files
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, is_path
 from transformer_viz.store.hidden import empty_trash
-from transformer_viz.store.keras_file import keras_file, refused_files
 from transformer_viz.store.limits import check_limits
 from transformer_viz.store.listing import find_model, list_models
 from transformer_viz.store.manage import (
@@ -53,7 +53,6 @@ __all__ = [
     "files_to_copy",
     "find_model",
     "is_path",
-    "keras_file",
     "list_models",
     "models_folder",
     "pack_model",

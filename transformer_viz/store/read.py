@@ -15,7 +15,7 @@ from transformer_viz.language import Phrase, Problem
 from transformer_viz.store import hugging_face
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.eight_bit import SCALE, restore
-from transformer_viz.store.foreign import KIND_OF_SUFFIX
+from transformer_viz.store.foreign import KIND_OF_SUFFIX, refuse_file
 from transformer_viz.store.format import (
     HEAD_ROLES,
     HUB_CARD,
@@ -34,7 +34,6 @@ from transformer_viz.store.format import (
     one_line,
     reason_of,
 )
-from transformer_viz.store.keras_file import refuse_file
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
 from transformer_viz.store.names import SUCCESSORS, is_name
