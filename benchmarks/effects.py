@@ -17,9 +17,9 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from measure import job_of_model
 
 from transformer_viz import store
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.sentences import short_texts
 from transformer_viz.questions.effects.quality import card_facts, quality
+from transformer_viz.questions.roles.sentences import short_texts
+from transformer_viz.store.load import load
 from transformer_viz.training.job import dataset_of
 from transformer_viz.training.rows import choose_role_texts
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from transformer_viz import PRESETS, store
 from transformer_viz.data import read_labelled
-from transformer_viz.values.fine_tuning import child_config
+from transformer_viz.network.fine_tuning import child_config
 
 MEASURED = 2_500
 """Rows that measure the models."""

@@ -15,7 +15,7 @@ import pandas as pd
 
 import transformer_viz as tv
 from transformer_viz.data import read_labelled
-from transformer_viz.values.special import EDGES
+from transformer_viz.text.special import EDGES
 
 HEADS = 5
 """Heads that are named."""

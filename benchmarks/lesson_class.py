@@ -13,7 +13,7 @@ from browser import CHROMIUM, FRAMES
 from playwright.sync_api import sync_playwright
 from server import running_app
 
-from transformer_viz.store.lessons import list_lessons
+from transformer_viz.lessons.read import list_lessons
 
 RESTED = 300
 """Milliseconds without a run or a question after which the page has stopped."""

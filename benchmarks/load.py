@@ -24,10 +24,10 @@ from visitor import REVIEWS, Visitor, parser_of, print_errors, stream_of
 from visitors import percentile, warm_up
 
 from transformer_viz import store
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.recipes import RECIPES
-from transformer_viz.values.config import END_ID
+from transformer_viz.network.config import END_ID
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.recipes import RECIPES
 
 LONG = 20_000
 """Length of a long text, in characters."""

@@ -21,9 +21,9 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from measure import job_of_model
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.load import load
+from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.questions.effects.measure import effects
+from transformer_viz.store.load import load
 from transformer_viz.training.job import dataset_of
 
 NAMED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))

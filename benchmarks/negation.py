@@ -93,7 +93,7 @@ def main():
     """Print the figures of one model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", default="imdb-sentiment")
-    explorer = load_upper_floor("inspection.load").load(parser.parse_args().model)
+    explorer = load_upper_floor("store.load").load(parser.parse_args().model)
     right = flips = both = total = 0
     for label, pairs in PAIRS[tuple(sorted(explorer.labels))].items():
         total += len(pairs)

@@ -8,8 +8,8 @@ the heads without which most poems lose their form.
 import argparse
 import re
 
-from transformer_viz.inspection.load import load
-from transformer_viz.values.special import UNK
+from transformer_viz.store.load import load
+from transformer_viz.text.special import UNK
 
 FORM = re.compile(r"(?:(?:\S{5}，\S{5}。){2}){1,2}|(?:(?:\S{7}，\S{7}。){2}){1,2}")
 """Four or eight lines of five, or of seven, characters."""

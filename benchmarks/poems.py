@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from measure import job_of_model
 
 from transformer_viz import store
-from transformer_viz.inspection.load import load
+from transformer_viz.store.load import load
 from transformer_viz.training.job import dataset_of
 
 POEMS = 100

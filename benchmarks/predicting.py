@@ -22,7 +22,7 @@ from pathlib import Path
 import transformer_viz as tv
 from transformer_viz import store
 from transformer_viz.data import read_labelled
-from transformer_viz.inspection.predictions import BATCH_SIZE, BLOCK
+from transformer_viz.questions.evaluation.predictions import BATCH_SIZE, BLOCK
 
 MODEL = "imdb-sentiment"
 ROUNDS = 2

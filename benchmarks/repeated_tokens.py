@@ -9,7 +9,7 @@ import argparse
 import numpy as np
 
 from transformer_viz import load
-from transformer_viz.inspection.evaluation import induction_scores, same_token_scores
+from transformer_viz.questions.evaluation.measure import induction_scores, same_token_scores
 
 
 def main():

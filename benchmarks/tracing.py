@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.config import TransformerConfig
 
 ROUNDS = 31
 LENGTHS = (16, 64, 128, 512)
@@ -203,7 +203,7 @@ def resident(field):
 
 def explore(config):
     """Return an explorer of a model with random parameters and made-up words."""
-    explorer = load_upper_floor("inspection.explorer")
+    explorer = load_upper_floor("explorer.explorer")
     tokenizer = Tokenizer.train([" ".join(WORDS)], config.vocab_size)
     return explorer.Explorer(explorer.Transformer(config), tokenizer)
 

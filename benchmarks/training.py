@@ -12,11 +12,11 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from transformer_viz.network.config import UNK_ID
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.config import UNK_ID
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 ROUNDS = 3
 CONFIG = PRESETS["attention-only"]

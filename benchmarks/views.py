@@ -19,8 +19,8 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 from transformer_viz.language import Words
+from transformer_viz.network.tensors import Attentions, AttentionTrace
 from transformer_viz.pictures import views
-from transformer_viz.values.tensors import Attentions, AttentionTrace
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 LAYERS = HEADS = 12

@@ -9,9 +9,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.recipes import RECIPES
 from transformer_viz.training.job import run_job
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.recipes import RECIPES
 
 SETTINGS = {"learning_rate": 0.002, "warmup": 0.2}
 

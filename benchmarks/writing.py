@@ -23,8 +23,8 @@ def main():
     parser.add_argument("--prompt", default="The")
     parser.add_argument("--tokens", type=int, default=50)
     arguments = parser.parse_args()
-    explorer = load_upper_floor("inspection.load").load(arguments.model)
-    forward, ops = load_upper_floor("inspection.forward"), importlib.import_module("keras.ops")
+    explorer = load_upper_floor("store.load").load(arguments.model)
+    forward, ops = load_upper_floor("explorer.forward"), importlib.import_module("keras.ops")
     whole = forward.Compiled(
         lambda inputs: explorer.model(inputs)[:, -1], [explorer.forward.signature["token_ids"]]
     )
@@ -49,7 +49,7 @@ def timed(function):
 
 def turn(explorer, whole, prompt, tokens):
     """Return ms per token, with keys and values kept and with whole passes: float (2, token)."""
-    writing = load_upper_floor("inspection.writing").Writing(explorer, explorer.request(prompt))
+    writing = load_upper_floor("explorer.writing").Writing(explorer, explorer.request(prompt))
     written, times = (), []
     for _ in range(tokens):
         ids = explorer.forward.prepare(writing.request(written)).inputs["token_ids"]

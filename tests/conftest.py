@@ -15,7 +15,7 @@ import pytest
 from running_app import CHROMIUM, ROOT, running
 from small_models import REVIEWS, with_random_parameters, write
 
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.network.config import TransformerConfig
 
 hypothesis.settings.load_profile("ci")  # the same examples each time, however slow the machine
 
@@ -159,7 +159,7 @@ def small_model(small_config):
 @pytest.fixture(scope="session")
 def explorer(small_config, small_model, reviews):
     """The small model with a tokenizer that knows the words of `REVIEWS`."""
-    from transformer_viz.inspection.explorer import Explorer
+    from transformer_viz.explorer.explorer import Explorer
     from transformer_viz.text.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.train(reviews, small_config.vocab_size)
@@ -170,7 +170,7 @@ def explorer(small_config, small_model, reviews):
 @pytest.fixture(scope="session")
 def translator(reviews):
     """A post-norm encoder-decoder with 2 + 3 blocks, every size another prime."""
-    from transformer_viz.inspection.explorer import Explorer
+    from transformer_viz.explorer.explorer import Explorer
     from transformer_viz.text.tokenizer import Tokenizer
 
     source = Tokenizer.train(reviews, 43)
@@ -196,7 +196,7 @@ def translator(reviews):
 @pytest.fixture(scope="session")
 def writer(reviews):
     """A pre-norm decoder of two blocks with tied embeddings."""
-    from transformer_viz.inspection.explorer import Explorer
+    from transformer_viz.explorer.explorer import Explorer
     from transformer_viz.text.tokenizer import Tokenizer
 
     config = TransformerConfig(
@@ -236,8 +236,8 @@ def models_folder(explorer, tmp_path_factory):
 @pytest.fixture(scope="session")
 def engine(models_folder):
     """The engine of the server, which the pages ask too; both its children have begun in `models_folder`."""
+    from transformer_viz.trace.request import EFFECTS, TRACE, Request
     from transformer_viz.ui.shell.server import shared_engine
-    from transformer_viz.values.request import EFFECTS, TRACE, Request
 
     engine = shared_engine()
     for wants in (TRACE, EFFECTS):  # the quick child, and the slow one

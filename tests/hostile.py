@@ -14,10 +14,10 @@ from pathlib import Path
 
 from zipping import zipped
 
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 LABELS = [
     "a\u2028b",

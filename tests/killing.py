@@ -23,13 +23,13 @@ from pathlib import Path
 import numpy as np
 from hostile import JOB, Picture
 
-from transformer_viz.runs.claim import claimed_by
-from transformer_viz.runs.disk import write_whole
-from transformer_viz.runs.events import append_event, parse_event
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.listing import create_run, list_runs
-from transformer_viz.runs.uploads import FACTS, keep_upload, sweep_runs, uploads_folder
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
+from transformer_viz.training.runs.claim import claimed_by
+from transformer_viz.training.runs.disk import write_whole
+from transformer_viz.training.runs.events import append_event, parse_event
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.listing import create_run, list_runs
+from transformer_viz.training.runs.uploads import FACTS, keep_upload, sweep_runs, uploads_folder
 
 ROOT = str(Path(__file__).parents[1])
 

@@ -4,14 +4,14 @@ import json
 
 import numpy as np
 
-from transformer_viz.analysis.projection import project_heads
 from transformer_viz.language import Words
+from transformer_viz.network.tensors import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import role_name, role_order, share_texts
 from transformer_viz.pictures.lens import head_metrics
-from transformer_viz.values.head_roles import UsualRole
-from transformer_viz.values.tensors import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace
-from transformer_viz.values.trace import Trace
+from transformer_viz.questions.roles.head_roles import UsualRole
+from transformer_viz.trace.projection import project_heads
+from transformer_viz.trace.trace import Trace
 
 TOKENS = [f"t{number}" for number in range(7)]
 

@@ -9,7 +9,7 @@ from running_app import ROOT
 from shelf import shelved as explorer
 
 import transformer_viz as tv
-from transformer_viz.values.request import Request
+from transformer_viz.trace.request import Request
 
 MODELS = ROOT / "models"
 GOOD = "This film was good."

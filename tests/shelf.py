@@ -9,8 +9,8 @@ from pathlib import Path
 
 from running_app import ROOT
 
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.load import load
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.store.load import load
 
 
 def place_of(name: str) -> Path:

@@ -65,7 +65,7 @@ def write(explorer, folder, *, overwrite=False):
 def write_endless(translator, folder):
     """Write a model "endless": an encoder-decoder that never writes [END], with many positions."""
     from transformer_viz import store
-    from transformer_viz.values.config import END_ID
+    from transformer_viz.network.config import END_ID
 
     parameters = {name: np.array(v.numpy()) for name, v in translator.model.parameters().items()}
     parameters["output/bias"][END_ID] = -1000

@@ -13,14 +13,14 @@ from urllib.parse import urlencode
 
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
+from transformer_viz.lessons.read import list_lessons
 from transformer_viz.pictures.changes import EDGES, acted, groups_of
 from transformer_viz.pictures.looks import LOOKS
 from transformer_viz.pictures.views.modules import served_modules
-from transformer_viz.store.lessons import list_lessons
+from transformer_viz.trace.interventions import PATTERNS, all_heads, attention_kinds
+from transformer_viz.trace.request import UNCHANGED, Request
 from transformer_viz.ui import pages
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
-from transformer_viz.values.interventions import PATTERNS, all_heads, attention_kinds
-from transformer_viz.values.request import UNCHANGED, Request
 
 PAGES = [found.name for found in pkgutil.iter_modules(pages.__path__)]
 

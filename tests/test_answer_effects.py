@@ -8,18 +8,18 @@ from numpy.testing import assert_allclose
 from running_app import ROOT
 from small_models import REVIEWS, with_random_parameters
 
-from transformer_viz.analysis.softmax import label_logits
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.load import load
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.questions.effects.answer import Answer, Asked, resolve
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.quality import CELLS, quality
 from transformer_viz.questions.effects.words import words_of
+from transformer_viz.store.load import load
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.interventions import ATTENTION_KINDS
-from transformer_viz.values.presets import PRESETS
-from transformer_viz.values.request import UNCHANGED
+from transformer_viz.trace.interventions import ATTENTION_KINDS
+from transformer_viz.trace.request import UNCHANGED
+from transformer_viz.trace.softmax import label_logits
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 STEP = 0.003

@@ -20,7 +20,7 @@ from transformer_viz.pictures.arrays import (
     readable_tokens,
 )
 from transformer_viz.pictures.views import payload_bytes
-from transformer_viz.values.attention_arrays import by_kind, read_attention, read_kinds
+from transformer_viz.trace.attention_arrays import by_kind, read_attention, read_kinds
 
 TOKENS = ["[CLS]", "a", "lovely", "film", "[SEP]"]
 TARGET = ["<s>", "one", "two", "</s>"]

@@ -15,7 +15,7 @@ import tensorflow as tf
 from running_app import ROOT
 
 import transformer_viz as tv
-from transformer_viz.inspection.attention_of import NoAttentionError
+from transformer_viz.explorer.attention_of import NoAttentionError
 from transformer_viz.language import sentence_of
 
 LENGTH, WIDTH, HEADS = 6, 12, 3

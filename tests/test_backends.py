@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose
 from running_app import ROOT
 
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.tensors import flatten
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.tensors import flatten
 
 BACKENDS = [name for name in ("tensorflow", "jax", "torch") if importlib.util.find_spec(name)]
 
@@ -37,9 +37,9 @@ TOKEN_IDS, TARGET_IDS = np.array([[5, 17, 3, 41, 8, 0, 0]], np.int32), np.array(
 SCRIPT = """
 import sys
 import keras, numpy as np
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.model import Transformer
-from transformer_viz.values.tensors import flatten
+from transformer_viz.network.tensors import flatten
 
 folder, name = sys.argv[1:]
 asked = dict(np.load(f"{folder}/{name}.npz"))
@@ -90,7 +90,7 @@ def test_every_tensor_is_the_same_under_every_backend(folder, backend, name):
 def test_tensorflow_starts_without_jax_which_can_be_imported_afterwards():
     code = (
         "import sys; from transformer_viz.network.startup import load_upper_floor\n"
-        "load_upper_floor('inspection.explorer')\n"
+        "load_upper_floor('explorer.explorer')\n"
         "print('tensorflow' in sys.modules, 'jax' in sys.modules)\n"
         "import jax; print(jax.numpy.ones(3).sum())"
     )

@@ -38,7 +38,7 @@ from processes import children, is_running
 from running_app import free_port, running, start_app
 
 from transformer_viz import store
-from transformer_viz.analysis.masks import mask_from_bits, mask_to_bits, named_mask
+from transformer_viz.network.named_masks import mask_from_bits, mask_to_bits, named_mask
 from transformer_viz.pictures import views
 
 HOSTILE = '<img src=x onerror="window.__x=1"> $x$ <b>'

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import transformer_viz as tv
-from transformer_viz.analysis.roles import Role
 from transformer_viz.language import Words
+from transformer_viz.network.tensors import Attentions, AttentionTrace
 from transformer_viz.pictures.captions import (
     HeadsInText,
     captions_of,
@@ -17,9 +17,9 @@ from transformer_viz.pictures.captions import (
     role_order,
 )
 from transformer_viz.pictures.lens import payload_of
-from transformer_viz.values.kind_roles import UsualRole, WordsRead
-from transformer_viz.values.patterns import MEASURES, ROLES
-from transformer_viz.values.tensors import Attentions, AttentionTrace
+from transformer_viz.questions.roles.kind_roles import UsualRole, WordsRead
+from transformer_viz.questions.roles.patterns import MEASURES, ROLES
+from transformer_viz.questions.roles.text_roles import Role
 
 TOKENS = ("the", "cat", "and", "the", "dog", ".")
 SIZE = len(TOKENS)

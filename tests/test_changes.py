@@ -8,10 +8,10 @@ from chinese import is_chinese
 from made_traces import TOKENS, encoder_trace, writing_trace
 
 from transformer_viz.language import Words
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.changes import acted, acts_of, is_offered, other_positions
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.request import OWN, UNCHANGED, Changes, Request
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.request import OWN, UNCHANGED, Changes, Request
+from transformer_viz.trace.trace import Trace
 
 ENGLISH, CHINESE = Words("en"), Words("zh")
 ENCODER = TransformerConfig(d_model=14, num_layers=2, num_heads=3, head_dim=5, max_len=23)

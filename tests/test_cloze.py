@@ -2,7 +2,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.data.cloze import mask_tokens
-from transformer_viz.values.config import MASK_ID, PAD_ID, START_ID, TransformerConfig
+from transformer_viz.network.config import MASK_ID, PAD_ID, START_ID, TransformerConfig
 
 CONFIG = TransformerConfig(vocab_size=500, output="tokens")
 

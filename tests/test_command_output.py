@@ -19,12 +19,12 @@ import transformer_viz as tv
 from transformer_viz.cli import doctor
 from transformer_viz.cli.main import main
 from transformer_viz.cli.output import aligned, plain, table
-from transformer_viz.inspection.evaluation import evaluate
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.questions.evaluation.measure import evaluate
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 MODELS = ROOT / "models"

@@ -11,7 +11,7 @@ import transformer_viz as tv
 from transformer_viz.language import Problem, Words
 from transformer_viz.pictures.changes import acts_of
 from transformer_viz.pictures.compared import compared_attentions
-from transformer_viz.values.comparison import align
+from transformer_viz.trace.comparison import align
 
 TEXT, OTHER = "This film was good.", "This film was not good."
 

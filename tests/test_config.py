@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_viz.values.config import ADDED, CHOICES, FORMAT_VERSION, TransformerConfig
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.network.config import ADDED, CHOICES, FORMAT_VERSION, TransformerConfig
+from transformer_viz.network.presets import PRESETS
 
 COUNTS = {
     "attention-only": 2_609_281,

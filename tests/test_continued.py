@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from shelf import shelved
 from small_models import with_random_parameters
 
-from transformer_viz.inspection.decode import generate, generate_all
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.writing import Writing
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID
+from transformer_viz.explorer.decode import generate, generate_all
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.writing import Writing
+from transformer_viz.network.config import END_ID, PAD_ID, START_ID
 
 TEXT = "a lovely film"
 

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters
 
-from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.values.interventions import all_heads
+from transformer_viz.explorer.controls import HEADLESS, UNIFORM, with_intervention
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.trace.interventions import all_heads
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 

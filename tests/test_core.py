@@ -35,7 +35,7 @@ tv.Trace, tv.Comparison, tv.TransformerConfig, tv.word_attention
 """
 
 NAMES = {
-    "tv.load": "tensorflow",
+    "tv.load": "platformdirs",
     "tv.effects": "keras",
     "tv.store": "platformdirs",
     "tv.read_treebank": "tqdm",

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.inspection.cross_entropy import token_cross_entropy
+from transformer_viz.questions.evaluation.cross_entropy import token_cross_entropy
 
 
 @pytest.mark.parametrize("scale", [1, 30, 3000])

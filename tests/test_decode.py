@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis.sampling import distribution
-from transformer_viz.inspection.decode import continue_generation, generate, search
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.values.beams import DROPPED, FINISHED, KEPT, LENGTH_PENALTY, ROOT, BeamRequest
-from transformer_viz.values.config import END_ID, START_ID
+from transformer_viz.explorer.beams import DROPPED, FINISHED, KEPT, LENGTH_PENALTY, ROOT, BeamRequest
+from transformer_viz.explorer.decode import continue_generation, generate, search
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.sampling import distribution
+from transformer_viz.network.config import END_ID, START_ID
 
 
 def log_probs(explorer, text, written, **changes):

@@ -3,13 +3,13 @@ import pytest
 from numpy.testing import assert_allclose
 from small_models import REVIEWS, with_random_parameters
 
+from transformer_viz.network.config import PAD_ID
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.questions.effects import changed
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.heads import certainties, head_effects, joint_effect
 from transformer_viz.questions.effects.result import ablations
-from transformer_viz.values.config import PAD_ID
-from transformer_viz.values.interventions import ActivationPatch
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.trace.interventions import ActivationPatch
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 
@@ -25,7 +25,7 @@ def with_context(field, context):
 @pytest.fixture(scope="module", params=["attention-only", "position-attention"])
 def bare(request):
     """One layer of attention alone: no feed-forward, no residual connection, one sigmoid."""
-    from transformer_viz.inspection.explorer import Explorer
+    from transformer_viz.explorer.explorer import Explorer
     from transformer_viz.text.tokenizer import Tokenizer
 
     config = PRESETS[request.param].replace(vocab_size=43, d_model=14, num_heads=7, max_len=23)

@@ -4,18 +4,23 @@ import pytest
 from numpy.testing import assert_allclose
 from running_app import ROOT
 
-from transformer_viz.analysis.heads import previous_token_score
 from transformer_viz.data import DataError
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.inspection.evaluation import bleu, evaluate, evaluate_generation, previous_token_scores
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.perplexity import evaluate_texts
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import END_ID, TransformerConfig
 from transformer_viz.network.model import Transformer
 from transformer_viz.questions.effects.heads import head_effects
+from transformer_viz.questions.evaluation.measure import (
+    bleu,
+    evaluate,
+    evaluate_generation,
+    previous_token_scores,
+)
+from transformer_viz.questions.evaluation.perplexity import evaluate_texts
+from transformer_viz.questions.roles.heads import previous_token_score
+from transformer_viz.store.load import load
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.config import END_ID, TransformerConfig
-from transformer_viz.values.interventions import all_heads
+from transformer_viz.trace.interventions import all_heads
 
 
 @pytest.fixture(scope="module", params=["softmax", "sigmoid"])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from transformer_viz.language import Words
+from transformer_viz.network.tensors import Attentions, AttentionTrace
 from transformer_viz.pictures.captions import HeadsInText
 from transformer_viz.pictures.evidence import evidence_of
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.kind_roles import KindRoles
-from transformer_viz.values.patterns import MEASURES, ROLES, measures_of
-from transformer_viz.values.tensors import Attentions, AttentionTrace
+from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.kind_roles import KindRoles
+from transformer_viz.questions.roles.patterns import MEASURES, ROLES, measures_of
 
 TOKENS = ("the", "cat", "the", "cat", "the", ".")
 SIZE = len(TOKENS)

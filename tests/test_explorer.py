@@ -9,18 +9,18 @@ from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters, write
 from test_config import valid_configs
 
-from transformer_viz.analysis.order import in_original_order
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.gradients import gradients
-from transformer_viz.inspection.head_survey import head_survey
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.perplexity import evaluate_texts
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.gradients import gradients
 from transformer_viz.questions.effects.heads import head_effects
+from transformer_viz.questions.evaluation.perplexity import evaluate_texts
+from transformer_viz.questions.roles.measure_survey import head_survey
 from transformer_viz.store import ModelError, write_model
+from transformer_viz.store.load import load
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.order import shuffled_order
-from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.order import shuffled_order
+from transformer_viz.trace.original_order import in_original_order
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
 
 TEXT = "A lovely film, not good."
 

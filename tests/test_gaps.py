@@ -7,8 +7,8 @@ import pytest
 
 from transformer_viz.text.gaps import ChangedText, filled
 from transformer_viz.text.kinds import TOKEN_KINDS
+from transformer_viz.text.special import END, MASK, PAD, START, UNK
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.special import END, MASK, PAD, START, UNK
 
 TEXTS = [
     "the film was not good, it was bad; the very very best films of the year!",

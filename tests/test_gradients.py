@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.inspection.gradients import gradients
-from transformer_viz.values.request import UNCHANGED
+from transformer_viz.explorer.gradients import gradients
+from transformer_viz.trace.request import UNCHANGED
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 STEP = 0.02

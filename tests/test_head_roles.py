@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose
 from old_roles import first_version, second_version, third_version
 
 import transformer_viz as tv
-from transformer_viz.analysis.pattern_totals import PatternTotals
-from transformer_viz.analysis.patterns import pattern_shares, text_patterns
-from transformer_viz.inspection.head_roles import SENTENCES
+from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.measure import SENTENCES
+from transformer_viz.questions.roles.pattern_totals import PatternTotals
+from transformer_viz.questions.roles.patterns import MEASURES
+from transformer_viz.questions.roles.text_patterns import pattern_shares, text_patterns
 from transformer_viz.text.sentences import some_passages
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.patterns import MEASURES
 
 PAIRS = [
     ("A lovely film.", "one two three two"),
@@ -138,7 +138,7 @@ def test_texts_without_a_choice_are_left_out_and_progress_counts_every_text(expl
 
 def test_texts_of_every_chunk_are_measured(explorer, reviews, monkeypatch):
     whole = tv.head_roles(explorer, reviews)
-    monkeypatch.setattr("transformer_viz.inspection.head_roles.CHUNK", 2)
+    monkeypatch.setattr("transformer_viz.questions.roles.measure.CHUNK", 2)
     assert tv.head_roles(explorer, reviews).texts == whole.texts > 2
 
 

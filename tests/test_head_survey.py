@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from small_models import with_random_parameters
 
 import transformer_viz as tv
-from transformer_viz.analysis.heads import distance_histogram, entropy_histogram
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.head_survey import DISTANCES, ENTROPY_BINS, HeadSurvey
-from transformer_viz.values.kind_roles import FEWEST_TEXTS, KindRoles
-from transformer_viz.values.patterns import MEASURES
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.head_survey import DISTANCES, ENTROPY_BINS, HeadSurvey
+from transformer_viz.questions.roles.heads import distance_histogram, entropy_histogram
+from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS, KindRoles
+from transformer_viz.questions.roles.patterns import MEASURES
 
 TEXTS = ["A lovely film.", "film", "", "A dull and lifeless story; not good at all.", "a film a film"]
 PAIRS = [

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from shelf import place_of
 
 import transformer_viz as tv
-from transformer_viz.analysis.roles import Role
 from transformer_viz.language import Words
+from transformer_viz.network.tensors import Attentions, AttentionTrace
 from transformer_viz.pictures.captions import HeadsInText, captions_of
 from transformer_viz.pictures.here import MIN_GATHERED, MOST_EVEN, PLACES
 from transformer_viz.pictures.lens import described
-from transformer_viz.values.patterns import ROLES
-from transformer_viz.values.tensors import Attentions, AttentionTrace
+from transformer_viz.questions.roles.patterns import ROLES
+from transformer_viz.questions.roles.text_roles import Role
 
 TOKENS = ("the", "film", "was", "not", "bad", ".")
 SIZE = len(TOKENS)

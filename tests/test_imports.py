@@ -12,12 +12,15 @@ PACKAGE = "transformer_viz"
 
 LIBRARIES = {
     "language": set(),
-    "values": {"numpy", "pandas"},
-    "text": {"numpy", "rjieba", "tokenizers"},
+    "network": {"keras", "numpy"},
+    "text": {"numpy", "pandas", "rjieba", "tokenizers"},
+    "trace": {"numpy", "pandas"},
     "data": {"conllu", "numpy", "pandas", "tqdm"},
+    "explorer": {"keras", "numpy", "pandas", "tensorflow", "tqdm"},
+    "questions": {"keras", "numpy", "pandas", "sacrebleu", "tensorflow", "tqdm"},
     "store": {"numpy", "platformdirs", "psutil", "safetensors"},
-    "runs": {"filelock", "numpy", "psutil"},
-    "analysis": {"numpy"},
+    "lessons": set(),
+    "training": {"filelock", "keras", "numpy", "pandas", "psutil", "safetensors", "tensorflow"},
     "pictures": {"markdown_it", "numpy", "plotly"},
     "service": {"cachetools", "numpy", "psutil"},
     "cli": {"packaging", "pandas", "psutil", "tqdm"},
@@ -27,6 +30,7 @@ LIBRARIES = {
 ALONE = {
     "pictures/fonts.py": {"matplotlib"},
     "pictures/static.py": {"matplotlib"},
+    "store/load.py": {"tensorflow"},
     "store/hugging_face/hub.py": {"huggingface_hub", "httpx2"},
     "text/sentence_pieces.py": {"google", "sentencepiece"},
 }

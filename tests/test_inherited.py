@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis.softmax import label_logits, softmax
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.fine_tuning import child_config, inherited, inherited_values, trained_parameters
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.fine_tuning import child_config, inherited, inherited_values, trained_parameters
+from transformer_viz.trace.softmax import label_logits, softmax
 
 SIZES = {"vocab_size": 13, "d_model": 14, "num_heads": 2, "ffn_dim": 11, "num_layers": 3, "max_len": 17}
 DECODER = TransformerConfig(

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.network.model import Transformer
-from transformer_viz.values.interventions import ActivationPatch, build
-from transformer_viz.values.request import Changes
-from transformer_viz.values.tensors import flatten
+from transformer_viz.network.tensors import flatten
+from transformer_viz.trace.interventions import ActivationPatch, build
+from transformer_viz.trace.request import Changes
 
 TEXT, OTHER, TARGET = "A lovely film, not good.", "A dull plot, not funny.", "one two three two"
 

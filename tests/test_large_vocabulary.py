@@ -12,15 +12,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import open_page
 from small_models import with_random_parameters, write
 
-from transformer_viz.analysis.softmax import softmax
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.trace.comparison import compare
+from transformer_viz.trace.likeliest import KEPT, MOST_LABELS, Likeliest, is_whole, narrowed
+from transformer_viz.trace.softmax import softmax
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.answers import whole_answer
 from transformer_viz.ui.workbench.view import npz_of
-from transformer_viz.values.comparison import compare
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.likeliest import KEPT, MOST_LABELS, Likeliest, is_whole, narrowed
-from transformer_viz.values.trace import Trace
 
 SYLLABLES = ["ba", "ne", "ki", "lo", "mu", "ra", "se", "ti", "vo", "zu", "da", "fe"]
 

@@ -4,10 +4,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz.network.attention import MultiHeadAttention, Places, attend
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.layers import EncoderBlock, FeedForward
 from transformer_viz.network.rotary import rotation
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.tensors import AXES, AttentionTrace, Intervention
+from transformer_viz.network.tensors import AXES, AttentionTrace, Intervention
 
 SIZES = {
     "batch": 2,

@@ -15,13 +15,8 @@ from running_app import ROOT
 from shelf import shelved as loaded
 
 import transformer_viz as tv
-from transformer_viz.inspection.evaluation import induction_scores, same_token_scores
 from transformer_viz.language import LANGUAGES, Problem, Words, sentence_of
-from transformer_viz.pictures.changes import is_offered
-from transformer_viz.pictures.labels import answer_text
-from transformer_viz.pictures.lens import Around, payload_of
-from transformer_viz.pictures.lessons import broken_claims, choices_of, truth_of, view_of
-from transformer_viz.store.lessons import (
+from transformer_viz.lessons.read import (
     AFTERWARDS,
     CHOICES,
     CLAIM,
@@ -32,8 +27,13 @@ from transformer_viz.store.lessons import (
     list_lessons,
     read_lesson,
 )
+from transformer_viz.pictures.changes import is_offered
+from transformer_viz.pictures.labels import answer_text
+from transformer_viz.pictures.lens import Around, payload_of
+from transformer_viz.pictures.lessons import broken_claims, choices_of, truth_of, view_of
+from transformer_viz.questions.evaluation.measure import induction_scores, same_token_scores
 from transformer_viz.store.places import PACKAGE
-from transformer_viz.values.request import EFFECTS
+from transformer_viz.trace.request import EFFECTS
 
 NAMES = sorted(path.stem for path in (SHIPPED / "en").glob("*.md"))
 KINDS = ("key", "answer", "head", "training")

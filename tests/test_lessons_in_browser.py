@@ -8,7 +8,7 @@ from lens_page import held_back, open_table
 from playwright.sync_api import expect
 from running_app import ROOT, running
 
-from transformer_viz.store.lessons import SHIPPED
+from transformer_viz.lessons.read import SHIPPED
 
 RIGHT, WRONG = "✓", "✗"
 

@@ -19,10 +19,10 @@ from transformer_viz import PRESETS, Trace, store
 from transformer_viz.cli.main import main
 from transformer_viz.cli.program import EXAMPLES
 from transformer_viz.data import ReadOptions, preview
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run, list_runs
-from transformer_viz.runs.recipes import RECIPES
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run, list_runs
+from transformer_viz.training.runs.recipes import RECIPES
+from transformer_viz.training.runs.settings import TrainingSettings
 
 ROOT = Path(__file__).parent.parent
 

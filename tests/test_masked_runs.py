@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis.masks import mask_to_bits, named_mask
-from transformer_viz.values.config import PAD_ID
-from transformer_viz.values.request import Request
+from transformer_viz.network.config import PAD_ID
+from transformer_viz.network.named_masks import mask_to_bits, named_mask
+from transformer_viz.trace.request import Request
 
 TEXT = "A lovely film, not good."
 NAMES = ["none", "padding", "causal", "window:1", "window:2+causal+padding", "painted"]

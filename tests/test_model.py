@@ -7,10 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import Reference
 from test_config import valid_configs
 
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.model import Transformer
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.presets import PRESETS
-from transformer_viz.values.tensors import flatten
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.network.tensors import flatten
 
 TOKENS = np.array([[5, 17, 3, 41, 8, 29, 2]], dtype=np.int32)
 

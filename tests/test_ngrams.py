@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.data.ngrams import FALLBACK, KneserNey
-from transformer_viz.values.config import END_ID, START_ID
+from transformer_viz.network.config import END_ID, START_ID
 
 VOCABULARY = 300
 RANDOM = np.random.default_rng(4)

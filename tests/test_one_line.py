@@ -3,9 +3,9 @@ import pytest
 from running_app import ROOT
 
 import transformer_viz as tv
-from transformer_viz.inspection.gradients import gradients
-from transformer_viz.values.one_line import one_line
-from transformer_viz.values.tensors import Intervention
+from transformer_viz.explorer.gradients import gradients
+from transformer_viz.language.one_line import one_line
+from transformer_viz.network.tensors import Intervention
 
 TEXT = "a lovely film"
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz.data.packing import Stream
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID, TransformerConfig
+from transformer_viz.network.config import END_ID, PAD_ID, START_ID, TransformerConfig
 
 TEXTS = [np.array(text, np.int32) for text in ([7, 8], [9], [10, 11, 12, 13, 14, 15], [], [16])]
 

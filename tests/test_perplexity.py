@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 from numpy.testing import assert_allclose
 
-from transformer_viz.inspection.evaluation import evaluate_generation
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.perplexity import evaluate_texts, perplexity_metrics
-from transformer_viz.values.config import END_ID
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import END_ID
+from transformer_viz.questions.evaluation.measure import evaluate_generation
+from transformer_viz.questions.evaluation.perplexity import evaluate_texts, perplexity_metrics
 
 
 def test_a_decoder_is_measured_on_texts_as_it_predicts_them(writer):

@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.patterns import SELF_PATTERNS, SHAPES, holds, name_role, patterns_of_config
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.questions.roles.patterns import (
+    SELF_PATTERNS,
+    SHAPES,
+    holds,
+    name_role,
+    patterns_of_config,
+)
 
 CONTENT = {"itself", "same", "punctuation"}
 PLACES = {"previous", "next", "first", "nearby"}

@@ -11,10 +11,10 @@ from small_models import write
 from transformer_viz.cli.main import main
 from transformer_viz.data import DataError
 from transformer_viz.data.options import ReadOptions
-from transformer_viz.inspection import predictions
-from transformer_viz.inspection.predictions import predict_file
 from transformer_viz.language import Problem
-from transformer_viz.values.config import END_ID
+from transformer_viz.network.config import END_ID
+from transformer_viz.questions.evaluation import predictions
+from transformer_viz.questions.evaluation.predictions import predict_file
 
 ROWS = 25
 

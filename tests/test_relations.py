@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import transformer_viz as tv
-from transformer_viz.analysis.relations import most_read_words, nearest_word, words_at
 from transformer_viz.data.treebank import ROOT, ParsedSentence
-from transformer_viz.inspection.relations import instances
+from transformer_viz.questions.relations.measure import instances
+from transformer_viz.questions.relations.words import most_read_words, nearest_word, words_at
 
 KINDS = {"the": "DET", "dull": "ADJ", "lovely": "ADJ", "film": "NOUN", "plot": "NOUN", "was": "VERB"}
 

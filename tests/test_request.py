@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import transformer_viz as tv
-from transformer_viz.inspection.decode import generate
-from transformer_viz.values.interventions import ActivationPatch
-from transformer_viz.values.request import EFFECTS, ChangeArguments, Changes, Request
+from transformer_viz.explorer.decode import generate
+from transformer_viz.trace.interventions import ActivationPatch
+from transformer_viz.trace.request import EFFECTS, ChangeArguments, Changes, Request
 
 HEADS = st.lists(st.tuples(st.sampled_from(["encoder", "cross"]), st.integers(0, 3), st.integers(0, 7)))
 MASKS = st.none() | st.sampled_from(["none", "causal", "window:2+causal", "painted:8cef"])

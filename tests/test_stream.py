@@ -8,9 +8,9 @@ from shelf import shelved
 
 import transformer_viz as tv
 from transformer_viz import PRESETS
-from transformer_viz.analysis.normalisation import normalised
-from transformer_viz.analysis.stream import output_names, read_out, settled_at, stream_places
-from transformer_viz.values.tensors import flatten
+from transformer_viz.network.tensors import flatten
+from transformer_viz.trace.normalisation import normalised
+from transformer_viz.trace.stream import output_names, read_out, settled_at, stream_places
 
 SHIPPED = sorted(path.parent.name for path in (ROOT / "models").glob("*/config.json"))
 TEXTS = {

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from transformer_viz.network.config import CHOICES, MASK_ID
 from transformer_viz.text import tokenizer as module
 from transformer_viz.text import unicode
 from transformer_viz.text.sentences import passages_of, sentences_of, some_passages
+from transformer_viz.text.special import PAD, UNK
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.config import CHOICES, MASK_ID
-from transformer_viz.values.special import PAD, UNK
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 TOKENIZER = Tokenizer.train(["The film didn't work.", "The plot! The film.", "a straße"], 100)

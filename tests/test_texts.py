@@ -7,11 +7,11 @@ import pytest
 import tensorflow as tf
 
 import transformer_viz as tv
-from transformer_viz.inspection.decode import generate_all
-from transformer_viz.inspection.perplexity import evaluate_texts
+from transformer_viz.explorer.decode import generate_all
 from transformer_viz.language import sentence_of
+from transformer_viz.questions.evaluation.perplexity import evaluate_texts
+from transformer_viz.text.texts import each_text, text_or_ids
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.texts import each_text, text_or_ids
 
 TEXT = "A dull film with a lovely plot."
 

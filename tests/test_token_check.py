@@ -16,8 +16,8 @@ from tokenizers import normalizers
 from transformer_viz.text import check as token_check
 from transformer_viz.text.kinds import TOKEN_KINDS
 from transformer_viz.text.rules import KNOWN_PATTERNS, PARTS
+from transformer_viz.text.special import PAD, UNK
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.special import PAD, UNK
 
 WAY_OUT = "Use a tokenizer that was trained here, or a usual one."
 TRAINED = json.loads(Tokenizer.train(["a film", "b plot"], 20).to_json())

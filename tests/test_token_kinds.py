@@ -11,8 +11,8 @@ from numpy.testing import assert_array_equal
 
 from transformer_viz.store.format import check_vocabulary
 from transformer_viz.text.kinds import EMOJI, TOKEN_KINDS
+from transformer_viz.text.special import END, MASK, PAD, START, UNK
 from transformer_viz.text.tokenizer import Tokenizer, clean_text
-from transformer_viz.values.special import END, MASK, PAD, START, UNK
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))
 TEXTS = [

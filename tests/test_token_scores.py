@@ -1,11 +1,11 @@
 import numpy as np
 import pandas as pd
 
-from transformer_viz.inspection.controls import HEADLESS, UNIFORM, with_intervention
-from transformer_viz.inspection.evaluation import evaluate_generation
-from transformer_viz.inspection.perplexity import evaluate_texts
-from transformer_viz.inspection.token_scores import token_scores
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.explorer.controls import HEADLESS, UNIFORM, with_intervention
+from transformer_viz.network.config import PAD_ID
+from transformer_viz.questions.evaluation.measure import evaluate_generation
+from transformer_viz.questions.evaluation.perplexity import evaluate_texts
+from transformer_viz.questions.evaluation.token_scores import token_scores
 
 
 def test_the_controls_change_what_is_right_and_not_the_cross_entropy(writer):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 TEXT = "A lovely zyzzyva, not good."
 

@@ -3,7 +3,7 @@
 import pytest
 from small_models import with_random_parameters
 
-from transformer_viz.values.trace_size import trace_bytes
+from transformer_viz.network.trace_size import trace_bytes
 
 TEXT = "a film of plot and music"
 

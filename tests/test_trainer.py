@@ -11,13 +11,13 @@ import time
 import pytest
 from processes import children, is_running
 
-from transformer_viz.runs.errors import BusyError
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run, list_runs, queued_runs
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.service import trainer as trainer_module
 from transformer_viz.service.trainer import Trainer
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.training.runs.errors import BusyError
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run, list_runs, queued_runs
+from transformer_viz.training.runs.settings import TrainingSettings
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 

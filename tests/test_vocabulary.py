@@ -7,15 +7,15 @@ from shelf import shelved
 from small_models import with_random_parameters
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.vocabulary import vocabulary_weights, word_preferences
+from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.language import Words
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns_of_trace
 from transformer_viz.pictures.vocabulary import preference_texts
+from transformer_viz.questions.preferences.measure import vocabulary_weights, word_preferences
+from transformer_viz.questions.preferences.result import Preferences
+from transformer_viz.questions.roles.kind_roles import UsualRole
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.kind_roles import UsualRole
-from transformer_viz.values.preferences import Preferences
 
 FIXED = ["attention-only", "single-block"]
 TEXT = "the plot was thin but the acting was not bad at all"

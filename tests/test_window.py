@@ -14,12 +14,12 @@ from processes import children, is_running
 from running_app import CHROMIUM, ROOT, free_port, wait_for_health
 
 from transformer_viz.language import Words
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.service.window import AFTER_GOODBYE, AFTER_SILENCE, OPENED, Presence
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.ui.shell import server
-from transformer_viz.values.config import TransformerConfig
 
 MINUTE = 60
 

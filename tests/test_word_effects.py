@@ -6,10 +6,10 @@ from scipy.stats import t as student
 from shelf import place_of
 
 import transformer_viz as tv
-from transformer_viz.inspection.load import load
 from transformer_viz.language import Problem
 from transformer_viz.questions.effects.many_texts import effects_in
-from transformer_viz.values.word_effects import WordEffect, _quantile, words_for_labels
+from transformer_viz.questions.effects.word_effects import WordEffect, _quantile, words_for_labels
+from transformer_viz.store.load import load
 
 TEXTS = ["A dull film.", "A lovely film, not a dull one!", "Dull, dull, dull.", "No plot."]
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from transformer_viz.language import LANGUAGES, Words
+from transformer_viz.lessons.read import SHIPPED, read_lesson
 from transformer_viz.pictures.worksheet import worksheet
-from transformer_viz.store.lessons import SHIPPED, read_lesson
 
 NAMES = sorted(path.stem for path in (SHIPPED / "en").glob("*.md"))
 

@@ -6,14 +6,14 @@ import tensorflow as tf
 from numpy.testing import assert_allclose, assert_array_equal
 from shelf import shelved
 
-from transformer_viz.inspection.decode import continue_generation, generate
-from transformer_viz.inspection.gradients import gradients
-from transformer_viz.inspection.writing import Writing
+from transformer_viz.explorer.decode import continue_generation, generate
+from transformer_viz.explorer.gradients import gradients
+from transformer_viz.explorer.growing import sized, up_to
+from transformer_viz.explorer.writing import Writing
+from transformer_viz.network.config import END_ID, PAD_ID, START_ID
 from transformer_viz.questions.effects.heads import head_effects, joint_effect
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID
-from transformer_viz.values.growing import sized, up_to
-from transformer_viz.values.interventions import ActivationPatch
-from transformer_viz.values.request import Changes, Request
+from transformer_viz.trace.interventions import ActivationPatch
+from transformer_viz.trace.request import Changes, Request
 
 DIGITS, TEXT = "1 2 3 4 5", "a lovely film"
 

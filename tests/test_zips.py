@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from zipping import CENTRAL, LOCAL, with_field, zipped
 
-from transformer_viz.values import zips
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace import zips
+from transformer_viz.trace.trace import Trace
 
 
 @pytest.fixture(scope="module")

@@ -7,18 +7,18 @@ on first use, and says which extra brings it if it is not installed.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from transformer_viz.extras import MODELS, needs
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.values.comparison import Comparison, compare
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.extras import MODELS, needs
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.head_survey import HeadSurvey
-from transformer_viz.values.interventions import ActivationPatch
-from transformer_viz.values.presets import PRESETS
-from transformer_viz.values.request import Changes, Request
-from transformer_viz.values.tensors import Intervention
-from transformer_viz.values.trace import Trace
-from transformer_viz.values.version import __version__ as __version__
+from transformer_viz.network.tensors import Intervention
+from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.head_survey import HeadSurvey
+from transformer_viz.trace.comparison import Comparison, compare
+from transformer_viz.trace.interventions import ActivationPatch
+from transformer_viz.trace.request import Changes, Request
+from transformer_viz.trace.trace import Trace
+from transformer_viz.version import __version__ as __version__
 
 __all__ = [
     "PRESETS",
@@ -57,20 +57,20 @@ Run = Request.of
 """Former name of `Request.of`."""
 
 _NEEDS_KERAS = {
-    "Explorer": "inspection.explorer",
+    "Explorer": "explorer.explorer",
     "Transformer": "network.model",
-    "attention_of": "inspection.attention_of",
+    "attention_of": "explorer.attention_of",
     "effects": "questions.effects.measure",
-    "gradients": "inspection.gradients",
+    "gradients": "explorer.gradients",
     "head_effects": "questions.effects.heads",
-    "head_roles": "inspection.head_roles",
-    "head_survey": "inspection.head_survey",
+    "head_roles": "questions.roles.measure",
+    "head_survey": "questions.roles.measure_survey",
     "joint_effect": "questions.effects.heads",
-    "load": "inspection.load",
-    "logit_lens": "inspection.logit_lens",
-    "predict_file": "inspection.predictions",
-    "relation_scores": "inspection.relations",
-    "typical_words": "inspection.typical_words",
+    "load": "store.load",
+    "logit_lens": "questions.logit_lens",
+    "predict_file": "questions.evaluation.predictions",
+    "relation_scores": "questions.relations.measure",
+    "typical_words": "questions.roles.measure_words",
     "word_effects": "questions.effects.many_texts",
 }
 
@@ -82,22 +82,22 @@ _ON_FIRST_USE = {
 
 if TYPE_CHECKING:
     from transformer_viz.data.treebank import read_treebank
-    from transformer_viz.inspection.attention_of import attention_of
-    from transformer_viz.inspection.explorer import Explorer
-    from transformer_viz.inspection.gradients import gradients
-    from transformer_viz.inspection.head_roles import head_roles
-    from transformer_viz.inspection.head_survey import head_survey
-    from transformer_viz.inspection.load import load
-    from transformer_viz.inspection.logit_lens import logit_lens
-    from transformer_viz.inspection.predictions import predict_file
-    from transformer_viz.inspection.relations import relation_scores
-    from transformer_viz.inspection.typical_words import typical_words
+    from transformer_viz.explorer.attention_of import attention_of
+    from transformer_viz.explorer.explorer import Explorer
+    from transformer_viz.explorer.gradients import gradients
     from transformer_viz.network.model import Transformer
     from transformer_viz.pictures.looks import word_attention
     from transformer_viz.pictures.notebook import show
     from transformer_viz.questions.effects.heads import head_effects, joint_effect
     from transformer_viz.questions.effects.many_texts import word_effects
     from transformer_viz.questions.effects.measure import effects
+    from transformer_viz.questions.evaluation.predictions import predict_file
+    from transformer_viz.questions.logit_lens import logit_lens
+    from transformer_viz.questions.relations.measure import relation_scores
+    from transformer_viz.questions.roles.measure import head_roles
+    from transformer_viz.questions.roles.measure_survey import head_survey
+    from transformer_viz.questions.roles.measure_words import typical_words
+    from transformer_viz.store.load import load
 else:  # hidden from type checkers, which would accept every name
 
     def __dir__() -> list[str]:

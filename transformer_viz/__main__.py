@@ -4,7 +4,7 @@ import importlib
 import sys
 
 from transformer_viz.cli.language import asked_language, localized, speaking
-from transformer_viz.values.extras import APP, MissingExtraError, needs
+from transformer_viz.extras import APP, MissingExtraError, needs
 
 
 def main() -> int:

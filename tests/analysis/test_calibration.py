@@ -5,8 +5,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.calibration import calibration_curve
 
-from transformer_viz.analysis.calibration import best_temperature, calibration, calibration_error, reliability
-from transformer_viz.analysis.softmax import sigmoid, softmax
+from transformer_viz.questions.evaluation.calibration import (
+    best_temperature,
+    calibration,
+    calibration_error,
+    reliability,
+)
+from transformer_viz.trace.softmax import sigmoid, softmax
 
 
 def pairs(*confidences):

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest
 from sklearn.metrics import precision_recall_fscore_support
 
-from transformer_viz.analysis.evaluation import confusion, label_scores, share_interval
+from transformer_viz.questions.evaluation.scores import confusion, label_scores, share_interval
 
 
 @pytest.mark.parametrize(("right", "rows"), [(0, 10), (8, 10), (10, 10), (697, 776)])

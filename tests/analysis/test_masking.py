@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.analysis.masking import blocked_rows, future_share, padding_share
+from transformer_viz.trace.masking import blocked_rows, future_share, padding_share
 
 MASK = np.array([[True, True, False], [True, True, True], [False, False, False]])
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
-from transformer_viz.analysis.naive_bayes import FOLDS, bag_of_words_accuracy
+from transformer_viz.questions.evaluation.naive_bayes import FOLDS, bag_of_words_accuracy
 
 RANDOM = np.random.default_rng(5)
 WORDS = {0: ["dull", "slow", "poor", "film", "plot"], 1: ["fine", "warm", "good", "film", "plot"]}

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.analysis.masks import (
+from transformer_viz.network import masks
+from transformer_viz.network.named_masks import (
     causal_mask,
     mask_from_bits,
     mask_to_bits,
@@ -12,7 +13,6 @@ from transformer_viz.analysis.masks import (
     padding_mask,
     window_mask,
 )
-from transformer_viz.network import masks
 
 IDS = np.array([5, 2, 7, 0, 0])
 

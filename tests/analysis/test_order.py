@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from transformer_viz.analysis.order import in_original_order
-from transformer_viz.values.order import named_order, permutation_of, shuffled_order
+from transformer_viz.trace.order import named_order, permutation_of, shuffled_order
+from transformer_viz.trace.original_order import in_original_order
 
 
 @pytest.mark.parametrize("seed", range(20))

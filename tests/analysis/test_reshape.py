@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.analysis.reshape import (
+from transformer_viz.trace.reshape import (
     merge_words,
     renormalise,
     rollout,

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from transformer_viz.analysis.heads import row_entropy
-from transformer_viz.analysis.roles import Role, roles
+from transformer_viz.questions.roles.heads import row_entropy
+from transformer_viz.questions.roles.text_roles import Role, roles
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "."]
 SIZE = len(WORDS)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis.sampling import distribution, possible
-from transformer_viz.values.config import PAD_ID, START_ID
+from transformer_viz.explorer.sampling import distribution, possible
+from transformer_viz.network.config import PAD_ID, START_ID
 
 SETTINGS = [
     (1.0, None, 1.0),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from transformer_viz.analysis.typical_words import typical_keys, typical_words, words_of
+from transformer_viz.questions.roles.typical_words import typical_keys, typical_words, words_of
 
 PLAIN = ["the", "film", "was", "on"]
 

@@ -22,7 +22,7 @@ from check_hub import compared
 from hub_texts import SECOND, TEXT
 
 import transformer_viz as tv
-from transformer_viz.inspection.forward import Compiled
+from transformer_viz.explorer.forward import Compiled
 from transformer_viz.language import LANGUAGES, Phrase, sentence_of
 from transformer_viz.store import ModelError
 

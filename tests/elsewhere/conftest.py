@@ -8,7 +8,7 @@ import pytest
 from recorded import HERE
 
 import transformer_viz as tv
-from transformer_viz.inspection.forward import Compiled
+from transformer_viz.explorer.forward import Compiled
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from recorded import HERE, TEXTS
 import transformer_viz as tv
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.data.cloze import mask_tokens
-from transformer_viz.inspection.evaluation import evaluate_generation
-from transformer_viz.inspection.perplexity import evaluate_masked_tokens, evaluate_texts
+from transformer_viz.questions.evaluation.measure import evaluate_generation
+from transformer_viz.questions.evaluation.perplexity import evaluate_masked_tokens, evaluate_texts
 
 pytestmark = pytest.mark.usefixtures("no_graphs")
 

@@ -13,16 +13,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from recorded import HERE
 
 from transformer_viz import store
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.predictions import predict_file
 from transformer_viz.language import Problem
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import NO_ID
+from transformer_viz.network.fine_tuning import alike_groups, child_config
+from transformer_viz.questions.evaluation.predictions import predict_file
+from transformer_viz.store.load import load
 from transformer_viz.training.job import run_job, work
 from transformer_viz.training.labelled_texts import LabelledTexts
-from transformer_viz.values.config import NO_ID
-from transformer_viz.values.fine_tuning import alike_groups, child_config
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 TEXTS = [f"the {word} film was {word} {i % 7}" for i in range(20) for word in ("good", "bad")]
 MASKED = (

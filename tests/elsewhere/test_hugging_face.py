@@ -12,10 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from recorded import FOLDERS, HERE, TEXTS, having, on, one_of_each, tokenizer_kind
 
 import transformer_viz as tv
-from transformer_viz.inspection.batched import batched_attention
-from transformer_viz.inspection.decode import generate_all
-from transformer_viz.values.config import never_written
-from transformer_viz.values.tensors import Past, flatten
+from transformer_viz.explorer.batched import batched_attention
+from transformer_viz.explorer.decode import generate_all
+from transformer_viz.network.config import never_written
+from transformer_viz.network.tensors import Past, flatten
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*softmax over axis")  # of a token that reads itself alone
 

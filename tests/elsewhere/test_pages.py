@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pages import array, components, figures, open_page, shown
 from playwright.sync_api import expect
 
-from transformer_viz.analysis.stream import output_names
-from transformer_viz.inspection.load import load
 from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload
 from transformer_viz.pictures.output import LIKELIEST
 from transformer_viz.store.format import ModelSummary
+from transformer_viz.store.load import load
+from transformer_viz.trace.stream import output_names
 from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.workbench.said import notes_of
 

@@ -22,27 +22,27 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
 from transformer_viz import store
-from transformer_viz.analysis.survey import NoChoiceError
-from transformer_viz.inspection.decode import search
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.head_roles import head_roles
-from transformer_viz.inspection.head_survey import head_survey
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.vocabulary import word_preferences
+from transformer_viz.explorer.beams import BeamRequest
+from transformer_viz.explorer.decode import search
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.request import EffectsRequest
+from transformer_viz.questions.preferences.measure import word_preferences
+from transformer_viz.questions.preferences.result import PreferenceRequest
+from transformer_viz.questions.roles.head_survey import SurveyRequest
+from transformer_viz.questions.roles.measure import head_roles
+from transformer_viz.questions.roles.measure_survey import head_survey
+from transformer_viz.questions.roles.patterns import MEASURES
+from transformer_viz.questions.roles.survey import NoChoiceError
+from transformer_viz.questions.text_requests import ClassesRequest
 from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
+from transformer_viz.store.load import load
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
-from transformer_viz.values.beams import BeamRequest
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_survey import SurveyRequest
-from transformer_viz.values.patterns import MEASURES
-from transformer_viz.values.preferences import PreferenceRequest
-from transformer_viz.values.request import EFFECTS, Request
-from transformer_viz.values.text_requests import ClassesRequest
+from transformer_viz.trace.request import EFFECTS, Request
 
 TEXT, DIGITS = "A lovely film, not good.", "1 2 3 4 5"
 

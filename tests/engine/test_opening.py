@@ -9,16 +9,16 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 from running_app import running
 
-from transformer_viz.inspection.load import load
 from transformer_viz.language import LANGUAGES
+from transformer_viz.network.tensors import flatten
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.service import opening
 from transformer_viz.service.engine import Engine
+from transformer_viz.store.load import load
 from transformer_viz.store.places import cache_folder
+from transformer_viz.trace.request import Request
 from transformer_viz.ui.shell.server import opening_requests
-from transformer_viz.values.request import Request
-from transformer_viz.values.tensors import flatten
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.analysis.positions import (
+from transformer_viz.network.positions import (
     position_similarity,
     position_table,
     similarity_by_distance,

@@ -29,12 +29,12 @@ import hostile_models  # noqa: E402
 import targets  # noqa: E402
 
 from transformer_viz import store  # noqa: E402
-from transformer_viz.runs.quota import Quota  # noqa: E402
-from transformer_viz.runs.uploads import keep_upload  # noqa: E402
 from transformer_viz.service import admission  # noqa: E402
 from transformer_viz.service.admission import check  # noqa: E402
 from transformer_viz.service.admission.check import LIMITS  # noqa: E402
 from transformer_viz.service.admission.child import SLACK  # noqa: E402
+from transformer_viz.training.runs.quota import Quota  # noqa: E402
+from transformer_viz.training.runs.uploads import keep_upload  # noqa: E402
 
 VISITORS = 16
 """Visitors who upload at the same time."""

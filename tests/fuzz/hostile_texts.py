@@ -17,10 +17,10 @@ from transformer_viz.language import Words  # noqa: E402
 from transformer_viz.pictures.lens import payload_of  # noqa: E402
 from transformer_viz.pictures.views import page  # noqa: E402
 from transformer_viz.text.tokenizer import NoTokensError  # noqa: E402
+from transformer_viz.trace.request import Request  # noqa: E402
+from transformer_viz.trace.trace import Trace  # noqa: E402
 from transformer_viz.ui.pages.attention import page as attention  # noqa: E402
 from transformer_viz.ui.shell import answers  # noqa: E402
-from transformer_viz.values.request import Request  # noqa: E402
-from transformer_viz.values.trace import Trace  # noqa: E402
 
 PIECES = [
     *("a", "good", "film", " ", "  ", "\n", "\t", ".", ",", "!", "1", "2", "好", "不", "été", "naïve", "ñ"),

@@ -21,19 +21,19 @@ import numpy as np
 from zipping import signed
 
 from transformer_viz import store
-from transformer_viz.analysis.masks import named_mask
 from transformer_viz.cli import main as command_line
 from transformer_viz.data import preview, read_labelled, read_pairs, read_texts
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.named_masks import named_mask
+from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.kind_roles import KindRoles
+from transformer_viz.questions.roles.patterns import ROLES, measures_of
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.kind_roles import KindRoles
-from transformer_viz.values.patterns import ROLES, measures_of
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 TEXTS = [
     "A film so warm that I forgave it.",

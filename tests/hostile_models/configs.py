@@ -77,7 +77,7 @@ def a_field_changed(parts, rng):
 
 def resized(parts, rng, **config):
     """Return a model of another size, whole and signed, with numbers of its own."""
-    from transformer_viz.values.config import TransformerConfig
+    from transformer_viz.network.config import TransformerConfig
 
     parts.change_config(head_dim=None, value_dim=None, **config)
     made = TransformerConfig.from_json(parts.files["config.json"].decode())

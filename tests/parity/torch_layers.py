@@ -73,7 +73,7 @@ def renamed(kind, values):
 
 def block_shapes(kind, norm):
     """Return the config of a one-block model and the shapes of that block's parameters."""
-    from transformer_viz.values.config import TransformerConfig
+    from transformer_viz.network.config import TransformerConfig
 
     config = TransformerConfig(
         architecture={"encoder": "encoder", "decoder": "encoder-decoder"}[kind],

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from transformer_viz.runs import cost
-from transformer_viz.runs.cost import estimate
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.training.runs import cost
+from transformer_viz.training.runs.cost import estimate
+from transformer_viz.training.runs.settings import TrainingSettings
 
 CONFIG = PRESETS["encoder-guide"]
 
@@ -17,8 +17,8 @@ import re, sys
 from pathlib import Path
 from types import SimpleNamespace
 import numpy as np
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.training import dataset, objectives
 from transformer_viz.training.model_trainer import ModelTrainer
 

@@ -6,7 +6,7 @@ import time
 import psutil
 import pytest
 
-from transformer_viz.runs.disk import ABANDONED, MARGIN, sweep_hidden
+from transformer_viz.training.runs.disk import ABANDONED, MARGIN, sweep_hidden
 
 BORN = psutil.Process().create_time()
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_viz.runs.events import append_event, parse_event
-from transformer_viz.runs.log import read_log
+from transformer_viz.training.runs.events import append_event, parse_event
+from transformer_viz.training.runs.log import read_log
 
 NOW = 1_700_000_000.0
 

@@ -14,10 +14,10 @@ import pytest
 from faults import failing, no_file_beyond
 from hostile import JOB, Picture
 
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.listing import create_run, list_runs
-from transformer_viz.runs.uploads import FACTS, keep_upload, sweep_uploads
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.listing import create_run, list_runs
+from transformer_viz.training.runs.uploads import FACTS, keep_upload, sweep_uploads
 
 CODES = [errno.EIO, errno.ENOSPC, errno.EACCES]
 

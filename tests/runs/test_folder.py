@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run, list_runs, open_run, queued_runs
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run, list_runs, open_run, queued_runs
+from transformer_viz.training.runs.settings import TrainingSettings
 
 JOB = TrainingJob(
     config=PRESETS["vaswani-tiny"],
@@ -221,7 +221,8 @@ def test_a_run_without_a_process_is_interrupted(run):
 
 def test_a_run_is_running_as_long_as_its_process_is_there(run):
     code = (
-        "import sys, time; from pathlib import Path; from transformer_viz.runs.folder import TrainingRun\n"
+        "import sys, time; from pathlib import Path\n"
+        "from transformer_viz.training.runs.folder import TrainingRun\n"
         "run = TrainingRun(Path(sys.argv[1])); run.claim(); run.append('started', step=0, device='CPU')\n"
         "print('there', flush=True); time.sleep(60)"
     )

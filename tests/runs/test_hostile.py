@@ -6,9 +6,9 @@ import re
 import hostile
 import pytest
 
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.listing import create_run, list_runs, queued_runs
-from transformer_viz.runs.uploads import sweep_runs
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.listing import create_run, list_runs, queued_runs
+from transformer_viz.training.runs.uploads import sweep_runs
 
 STATUS = {
     "log: mutated": ("interrupted", "queued"),  # its end may be lost

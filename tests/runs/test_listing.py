@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer_viz import store
-from transformer_viz.runs.errors import BusyError, QuotaError, RunError
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run, list_runs, queue_run, queued_runs, run_sizes
-from transformer_viz.runs.quota import Quota, bytes_in
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.fine_tuning import child_config
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.network.fine_tuning import child_config
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.training.runs.errors import BusyError, QuotaError, RunError
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run, list_runs, queue_run, queued_runs, run_sizes
+from transformer_viz.training.runs.quota import Quota, bytes_in
+from transformer_viz.training.runs.settings import TrainingSettings
 
 JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(), data="reverse")
 
@@ -201,7 +201,7 @@ def test_of_two_clicks_at_once_one_starts_a_training_where_each_may_have_one(tmp
 
 
 def test_no_more_than_so_many_runs_wait_in_a_class(tmp_path, monkeypatch):
-    monkeypatch.setattr("transformer_viz.runs.listing.MOST_QUEUED", 2)
+    monkeypatch.setattr("transformer_viz.training.runs.listing.MOST_QUEUED", 2)
     runs = [create_run(of(owner), folder=tmp_path, one_at_a_time=True) for owner in ("ann", "bob")]
     with pytest.raises(RunError, match=r"^2 trainings are waiting already, and no more are taken\."):
         create_run(of("cem"), folder=tmp_path, one_at_a_time=True)
@@ -219,7 +219,7 @@ def test_a_folder_of_runs_is_looked_through_again_only_when_it_has_changed(tmp_p
     os.utime(tmp_path, (10**9, 10**9))
     assert list_runs(tmp_path) == [second, first]
     with monkeypatch.context() as patch:
-        patch.setattr("transformer_viz.runs.listing.is_name", None)
+        patch.setattr("transformer_viz.training.runs.listing.is_name", None)
         assert list_runs(tmp_path) == [second, first]
         assert list_runs(tmp_path, owner="ann") == [first]
         first.stop()

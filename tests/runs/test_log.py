@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
-from transformer_viz.runs import log as log_module
-from transformer_viz.runs.events import append_event, parse_event
-from transformer_viz.runs.log import MOST_EVENTS, read_log, read_outline
-from transformer_viz.runs.state import RunState
+from transformer_viz.training.runs import log as log_module
+from transformer_viz.training.runs.events import append_event, parse_event
+from transformer_viz.training.runs.log import MOST_EVENTS, read_log, read_outline
+from transformer_viz.training.runs.state import RunState
 
 
 @pytest.fixture

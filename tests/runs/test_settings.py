@@ -3,10 +3,10 @@ import math
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.runs.recipes import RECIPES
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.fine_tuning import child_config
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.network.fine_tuning import child_config
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.training.runs.recipes import RECIPES
+from transformer_viz.training.runs.settings import TrainingSettings
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,19 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from transformer_viz.data import DataError, read_labelled
-from transformer_viz.runs.errors import QuotaError, RunError
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.quota import Quota
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.runs.uploads import UNUSED, keep_upload, sweep_uploads, uploads_bytes, uploads_folder
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.training.runs.errors import QuotaError, RunError
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.quota import Quota
+from transformer_viz.training.runs.settings import TrainingSettings
+from transformer_viz.training.runs.uploads import (
+    UNUSED,
+    keep_upload,
+    sweep_uploads,
+    uploads_bytes,
+    uploads_folder,
+)
 
 CSV = b"text,label\n" + b"".join(b"film number %d,%d\n" % (i, i % 2) for i in range(20))
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from zipping import signed
 
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.store import ModelError, list_models, write_model
-from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(vocab_size=11, d_model=6, num_heads=3, ffn_dim=5, max_len=7)
 WORDS = {"[PAD]": 0, "[UNK]": 1, **{f"word{i}": i for i in range(2, 11)}}

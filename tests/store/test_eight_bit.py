@@ -24,9 +24,9 @@ from model_folders import (
 from safetensors.numpy import load_file, save
 
 from transformer_viz import store
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.store import read_model
 from transformer_viz.store.eight_bit import SCALE, quantise, restore
-from transformer_viz.values.presets import PRESETS
 
 KERNEL, BIAS = "classifier/kernel", "classifier/bias"
 FLOATS = st.floats(-(2.0**120), 2.0**120, width=32)

@@ -25,9 +25,9 @@ from model_folders import (
 from safetensors.numpy import save
 
 from transformer_viz import store
+from transformer_viz.network.config import FORMAT_VERSION
 from transformer_viz.store import ModelError, read_model
 from transformer_viz.store.names import is_name, name_from
-from transformer_viz.values.config import FORMAT_VERSION
 
 BAD_NAMES = ["", "..", ".", "CON/..", "con", "lpt1", "a\0b", "\0", "a" * 65, "a" * 300, "Tiny", "-a", "_a"]
 BAD_NAMES += ["a b", "a.b", "a\n", "影 评", "影评。", "影" * 65, "𠮷" * 49, "É", "e\u0301", "\u0301e"]

@@ -9,10 +9,10 @@ from zipping import signed
 
 import transformer_viz as tv
 from transformer_viz import store
+from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.kind_roles import KindRoles
+from transformer_viz.questions.roles.patterns import measures_of
 from transformer_viz.service import admission
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.kind_roles import KindRoles
-from transformer_viz.values.patterns import measures_of
 
 WORDS = {"positive": ("lovely", "great")}
 DAMAGED = (

@@ -5,10 +5,10 @@ import time
 import pytest
 from model_folders import CONFIG, config_text, put, refused, refused_with, write
 
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.store import check_limits, list_models, read_model
 from transformer_viz.store.limits import LARGEST_FIELDS
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.presets import PRESETS
 
 BERT = TransformerConfig(
     vocab_size=30_000,

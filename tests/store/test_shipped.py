@@ -7,9 +7,9 @@ from model_folders import CARD, refused, refused_with, version_of, write, write_
 from small_models import write as write_explorer
 
 from transformer_viz import store
-from transformer_viz.runs.listing import runs_folder
 from transformer_viz.service import admission
 from transformer_viz.store import places
+from transformer_viz.training.runs.listing import runs_folder
 
 KEPT = "tiny came with the app and stays as it is. Duplicate it: the copy is yours to change."
 

@@ -378,7 +378,7 @@ WRITER = """
 import itertools, json, sys
 from pathlib import Path
 import numpy as np
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.store import write_model
 
 folder, first, config, tokenizer = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]

@@ -3,15 +3,15 @@ import pandas as pd
 import pytest
 
 from transformer_viz.data import NAMED, DataError
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.dataset import word_dropout
 from transformer_viz.training.labelled_texts import LabelledTexts, crop
 from transformer_viz.training.rows import choose_role_texts
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.training.text_pairs import TextPairs
-from transformer_viz.values.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
-from transformer_viz.values.presets import PRESETS
 
 RANDOM = np.random.default_rng(2)
 

@@ -13,18 +13,18 @@ import tensorflow as tf
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.fine_tuning import trained_parameters
 from transformer_viz.training import job as job_module
 from transformer_viz.training.checkpoint import read_checkpoint
 from transformer_viz.training.evaluator import Evaluator
 from transformer_viz.training.job import work
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.training.model_trainer import ModelTrainer
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.fine_tuning import trained_parameters
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 CONFIG = TransformerConfig(
     d_model=8, num_heads=2, ffn_dim=8, norm="pre", dropout=0.0, max_len=32, attention_bias=False

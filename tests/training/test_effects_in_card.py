@@ -2,11 +2,11 @@
 
 import pytest
 
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.training.evaluator import EFFECT_TEXTS, LEAST_SECONDS, Evaluator
 from transformer_viz.training.labelled_texts import LabelledTexts
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 

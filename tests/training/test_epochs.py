@@ -4,13 +4,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.inspection.load import load
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import list_runs
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.store.load import load
 from transformer_viz.training.job import run_job
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import list_runs
+from transformer_viz.training.runs.settings import TrainingSettings
 
 CONFIG = PRESETS["single-block"].replace(d_model=16, num_heads=2, ffn_dim=8)
 

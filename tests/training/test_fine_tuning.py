@@ -7,16 +7,16 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.inspection.load import load
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import START_ID
+from transformer_viz.network.fine_tuning import child_config, trained_parameters
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.store.load import load
 from transformer_viz.training.job import run_job, work
 from transformer_viz.training.labelled_texts import LabelledTexts
-from transformer_viz.values.config import START_ID
-from transformer_viz.values.fine_tuning import child_config, trained_parameters
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 TEXTS = [
     f"The {word} film number {i} was {'very ' * (i % 5)}{word}."

@@ -5,13 +5,13 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz import store
+from transformer_viz.network.fine_tuning import child_config
 from transformer_viz.network.model import Transformer
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.training.initial import same_token_values
 from transformer_viz.training.job import run_job
-from transformer_viz.values.fine_tuning import child_config
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 LENGTH = 64
 DECODER = PRESETS["gpt-mini"].replace(

@@ -9,20 +9,20 @@ import pytest
 from small_models import TYPICAL, labelled_reviews
 
 from transformer_viz import store
-from transformer_viz.analysis.calibration import calibration_error
-from transformer_viz.analysis.softmax import softmax
-from transformer_viz.inspection.evaluation import evaluate
-from transformer_viz.inspection.head_roles import head_roles
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.typical_words import typical_words
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import PAD_ID
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.questions.evaluation.calibration import calibration_error
+from transformer_viz.questions.evaluation.measure import evaluate
+from transformer_viz.questions.roles.measure import head_roles
+from transformer_viz.questions.roles.measure_words import typical_words
+from transformer_viz.store.load import load
+from transformer_viz.trace.softmax import softmax
 from transformer_viz.training import job as job_module
 from transformer_viz.training.job import run_job
 from transformer_viz.training.labelled_texts import LabelledTexts
-from transformer_viz.values.config import PAD_ID
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 sys.path.append(str(Path(__file__).parents[2] / "models"))
 

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.training.model_trainer import ModelTrainer
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.training.text_pairs import TextPairs
-from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(
     vocab_size=29, max_len=31, d_model=8, num_heads=2, ffn_dim=8, norm="pre", dropout=0.2

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.training.evaluator import Totals
 from transformer_viz.training.objectives import classification, next_token, running_text
-from transformer_viz.values.config import TransformerConfig
 
 CHANCES = np.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.2, 0.2, 0.6]], np.float32)
 LOGITS = np.log(CHANCES)

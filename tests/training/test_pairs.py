@@ -7,15 +7,15 @@ import pytest
 import sacrebleu
 
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.inspection.evaluation import evaluate_generation
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.perplexity import evaluate_texts
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.questions.evaluation.measure import evaluate_generation
+from transformer_viz.questions.evaluation.perplexity import evaluate_texts
+from transformer_viz.store.load import load
 from transformer_viz.training import text_pairs
 from transformer_viz.training.job import run_job
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 SMALL = {
     "d_model": 32,

@@ -12,15 +12,15 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from transformer_viz import store
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.training import job as job_module
 from transformer_viz.training.checkpoint import read_checkpoint
 from transformer_viz.training.job import work
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 CONFIG = TransformerConfig(
     d_model=8, num_heads=2, ffn_dim=8, norm="pre", dropout=0.2, embedding_dropout=0.1, max_len=32
@@ -291,7 +291,7 @@ def test_a_damaged_checkpoint_is_a_sentence(tmp_path):
 
 
 def test_pictures_of_the_probes_are_kept_as_they_form(tmp_path):
-    from transformer_viz.values.trace import Trace
+    from transformer_viz.trace.trace import Trace
 
     config = PRESETS["vaswani-tiny"].replace(d_model=16, num_layers=1, num_heads=2, ffn_dim=16)
     settings = TrainingSettings(epochs=2, batch_size=32)

@@ -9,16 +9,16 @@ from small_models import with_random_parameters
 
 from transformer_viz.data import DataError
 from transformer_viz.data.packing import Stream
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.perplexity import evaluate_texts
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import END_ID, PAD_ID, START_ID, UNK_ID
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.questions.evaluation.perplexity import evaluate_texts
+from transformer_viz.store.load import load
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.job import run_job
 from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import RunningText
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID, UNK_ID
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 LENGTH = 16
 CONFIG = PRESETS["gpt-mini"].replace(

@@ -11,15 +11,15 @@ from unprivileged import modes_count
 
 from transformer_viz.cli.main import main
 from transformer_viz.cli.training import Waiting
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.quota import Quota, bytes_in
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.store import read_model
 from transformer_viz.training.job import RESERVE, SMALL_FILES, work
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.quota import Quota, bytes_in
+from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.training.worker import training_lock, work_off_queue
-from transformer_viz.values.config import TransformerConfig
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 JOB = TrainingJob(config=CONFIG, settings=TrainingSettings(epochs=1, batch_size=32), data="parity", rows=100)

@@ -19,12 +19,12 @@ from small_models import write
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.inspection.load import load
 from transformer_viz.language import Words
+from transformer_viz.network.config import END_ID
 from transformer_viz.pictures.effects import together_text
 from transformer_viz.questions.effects.heads import head_effects
+from transformer_viz.store.load import load
 from transformer_viz.ui.shell.answers import word_preferences
-from transformer_viz.values.config import END_ID
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -8,8 +8,8 @@ import streamlit
 from pages import open_page, shown
 
 from transformer_viz import store
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.ui.shell.averaging import averaging_text
-from transformer_viz.values.presets import PRESETS
 
 MODELS = Path(__file__).parents[2] / "models"
 

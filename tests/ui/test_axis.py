@@ -6,7 +6,7 @@ import pytest
 from shelf import shelved
 from small_models import with_random_parameters
 
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.pictures.labels import axis_labels, axis_tokens, label_of
 
 SHELF = Path(__file__).parents[2] / "models"

@@ -12,18 +12,18 @@ from small_models import write
 from zipping import zipped
 
 from transformer_viz import store
-from transformer_viz.analysis.masks import named_mask
-from transformer_viz.analysis.positions import position_table
 from transformer_viz.cli.main import main
 from transformer_viz.data import DataError
 from transformer_viz.language import Problem, sentence_of
-from transformer_viz.runs.errors import RunError, failure
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run, open_run
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.named_masks import named_mask
+from transformer_viz.network.positions import position_table
 from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.training.runs.errors import RunError, failure
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run, open_run
+from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.ui.shell.server import shared_trainer
-from transformer_viz.values.config import TransformerConfig
 
 CSV = "text,label\n" + "".join(f"a film number {i},{i % 2}\n" for i in range(20))
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)

@@ -17,18 +17,18 @@ from small_models import write
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run, list_runs
-from transformer_viz.runs.quota import bytes_in
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.service.engine import EngineError
 from transformer_viz.service.trainer import QUOTA
+from transformer_viz.trace.request import Request
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run, list_runs
+from transformer_viz.training.runs.quota import bytes_in
+from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.ui.shell import classroom
 from transformer_viz.ui.shell.card import size_text
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.workbench import question
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.request import Request
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 WORD = "open sesame"
@@ -226,7 +226,7 @@ def test_each_visitor_has_one_training_at_a_time(shelf, ann):
 
 
 def test_the_queue_of_a_class_has_an_end(shelf, ann, monkeypatch):
-    monkeypatch.setattr("transformer_viz.runs.listing.MOST_QUEUED", 2)
+    monkeypatch.setattr("transformer_viz.training.runs.listing.MOST_QUEUED", 2)
     runs = [run_of("bob"), run_of("cem")]
     app = press(visit(ann, "train"), "Start training")
     assert app.error[0].value.startswith("2 trainings are waiting already")

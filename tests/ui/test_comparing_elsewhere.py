@@ -8,8 +8,8 @@ import pytest
 from bench import bench_on, open_bench
 
 import transformer_viz as tv
-from transformer_viz.analysis.masks import mask_to_bits
-from transformer_viz.values.request import Request
+from transformer_viz.network.named_masks import mask_to_bits
+from transformer_viz.trace.request import Request
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")
 

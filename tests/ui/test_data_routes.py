@@ -21,13 +21,13 @@ from transformer_viz.pictures import views
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.service.engine import EngineError
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell import classroom, journal
 from transformer_viz.ui.shell.web import HEADERS, MIDDLEWARE
 from transformer_viz.ui.workbench import question as questions
 from transformer_viz.ui.workbench import routes
 from transformer_viz.ui.workbench import stream as streams
 from transformer_viz.ui.workbench.seat import MOST_AT_ONCE, MOST_KEYS, Run, new_seat
-from transformer_viz.values.trace import Trace
 
 pytestmark = pytest.mark.usefixtures("engine", "decoders")
 

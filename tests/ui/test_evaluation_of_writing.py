@@ -7,9 +7,9 @@ from pages import shown
 from shelf import place_of
 from streamlit.testing.v1 import AppTest
 
-from transformer_viz.inspection.load import load
-from transformer_viz.inspection.predictions import of_pairs, of_texts
-from transformer_viz.runs.uploads import keep_upload
+from transformer_viz.questions.evaluation.predictions import of_pairs, of_texts
+from transformer_viz.store.load import load
+from transformer_viz.training.runs.uploads import keep_upload
 from transformer_viz.ui.shell.upload import file_key
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")

@@ -10,8 +10,8 @@ from shelf import place_of
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz import store
-from transformer_viz.inspection.load import load
-from transformer_viz.runs.uploads import keep_upload
+from transformer_viz.store.load import load
+from transformer_viz.training.runs.uploads import keep_upload
 from transformer_viz.ui.shell.upload import file_key
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")

@@ -12,12 +12,12 @@ from pages import open_page, shown
 from playwright.sync_api import expect
 from small_models import REVIEWS, with_random_parameters, write
 
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.labels import label_of
+from transformer_viz.text.special import MASK
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.ui.workbench.said import NOT_TYPED
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.special import MASK
 
 TEXT = "What a [MASK] film, not [MASK] at all."
 

@@ -7,10 +7,10 @@ from bench import open_bench, texts_of
 from pages import open_page
 from small_models import REVIEWS, with_random_parameters, write
 
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import START_ID, TransformerConfig
+from transformer_viz.network.fine_tuning import child_config
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
-from transformer_viz.values.config import START_ID, TransformerConfig
-from transformer_viz.values.fine_tuning import child_config
 
 TEXT = "What a lovely film, not dull at all."
 

@@ -6,8 +6,8 @@ from chinese_bert import write_chinese_bert
 from pages import again, press, shown, until, widget
 
 from transformer_viz import store
-from transformer_viz.inspection.load import load
-from transformer_viz.runs.listing import list_runs
+from transformer_viz.store.load import load
+from transformer_viz.training.runs.listing import list_runs
 from transformer_viz.ui.shell.server import shared_trainer
 
 ROWS = [

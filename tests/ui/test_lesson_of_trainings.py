@@ -8,10 +8,10 @@ from pages import again, go_to_page, open_page, press, shown
 from streamlit.testing.v1 import AppTest
 
 from transformer_viz.language import Words
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 pytestmark = pytest.mark.usefixtures("engine", "shipped")
 

@@ -13,17 +13,17 @@ from shelf import shelved
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.analysis.normalisation import normalised
-from transformer_viz.analysis.patterns import is_punctuation
-from transformer_viz.analysis.softmax import label_logits, softmax
-from transformer_viz.analysis.stream import output_names, stream_places
 from transformer_viz.language import LANGUAGES, Words
+from transformer_viz.network.tensors import flatten
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.pictures.map import FINAL, MAX_ROWS, OWN, map_payload
 from transformer_viz.pictures.output import LIKELIEST
 from transformer_viz.pictures.parameters import parameters_of
-from transformer_viz.values.special import is_special
-from transformer_viz.values.tensors import flatten
+from transformer_viz.questions.roles.text_patterns import is_punctuation
+from transformer_viz.text.special import is_special
+from transformer_viz.trace.normalisation import normalised
+from transformer_viz.trace.softmax import label_logits, softmax
+from transformer_viz.trace.stream import output_names, stream_places
 
 MODELS = ROOT / "models"
 TEXTS = {

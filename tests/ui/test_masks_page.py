@@ -13,13 +13,13 @@ from running_app import ROOT
 from shelf import shelved
 
 from transformer_viz import store
-from transformer_viz.analysis.masking import future_share, padding_share
-from transformer_viz.analysis.masks import mask_to_bits, named_mask
+from transformer_viz.network.named_masks import mask_to_bits, named_mask
 from transformer_viz.pictures.views.modules import FOLDER
+from transformer_viz.trace.masking import future_share, padding_share
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.workbench.asked import Asked
 from transformer_viz.ui.workbench.masks import MAX_PAINTED, masks
-from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Trace
 
 TEXT = "A dull film."
 

@@ -17,6 +17,7 @@ from zipping import zipped
 
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
+from transformer_viz.network.config import CHOICES
 from transformer_viz.ui.shell.card import (
     METRICS,
     NO_LICENCE,
@@ -28,7 +29,6 @@ from transformer_viz.ui.shell.card import (
 )
 from transformer_viz.ui.shell.card_facts import examples_of, history_of, limits_in
 from transformer_viz.ui.shell.shelf import free_name, purpose_of
-from transformer_viz.values.config import CHOICES
 
 ROOT = Path(__file__).parents[2]
 CARD = {

@@ -5,11 +5,11 @@ from chinese import is_chinese
 from lens_page import held_back, settle
 from playwright.sync_api import expect
 
-from transformer_viz.analysis.stream import stream_places
 from transformer_viz.language import Words
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.pictures.pipeline import pipeline_of
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.trace.stream import stream_places
 
 
 def parts(config):

@@ -14,13 +14,13 @@ from running_app import ROOT
 from shelf import place_of
 
 from transformer_viz import store
-from transformer_viz.analysis.order import in_original_order
-from transformer_viz.analysis.positions import position_table, sinusoidal_rates
 from transformer_viz.language import Words
+from transformer_viz.network.positions import position_table, sinusoidal_rates
+from transformer_viz.trace.order import permutation_of, shuffled_order
+from transformer_viz.trace.original_order import in_original_order
+from transformer_viz.trace.request import Request
 from transformer_viz.ui.pages.positions.kinds import tables_of_kinds
 from transformer_viz.ui.workbench.positions import LAST_SEED, difference_text
-from transformer_viz.values.order import permutation_of, shuffled_order
-from transformer_viz.values.request import Request
 
 ROUNDING = r"0( \(rounding: \de-0[6-9]\))?"
 """What is written for a difference that is none."""

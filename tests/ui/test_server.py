@@ -8,8 +8,8 @@ import streamlit as st
 
 from transformer_viz.language import LANGUAGES
 from transformer_viz.store import ModelSummary
+from transformer_viz.trace.request import Request
 from transformer_viz.ui.shell import server
-from transformer_viz.values.request import Request
 
 
 @pytest.fixture(autouse=True)

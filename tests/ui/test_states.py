@@ -7,9 +7,9 @@ from states import PAGES, PARTS, state_of
 
 from transformer_viz.pictures.looks import LOOKS
 from transformer_viz.service.engine import EngineError
+from transformer_viz.trace.request import Request
 from transformer_viz.ui import frame
 from transformer_viz.ui.workbench import question
-from transformer_viz.values.request import Request
 
 pytestmark = pytest.mark.usefixtures("shipped", "decoders")
 

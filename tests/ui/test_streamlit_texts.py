@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 from running_app import running
 
 from transformer_viz.language import Words
-from transformer_viz.runs.settings import SCHEDULES
+from transformer_viz.network.config import CHOICES
+from transformer_viz.training.runs.settings import SCHEDULES
 from transformer_viz.ui.shell.streamlit_texts import EXAMPLE, SAID_OTHERWISE, translations
-from transformer_viz.values.config import CHOICES
 
 BUNDLE = Path(streamlit.__file__).parent / "static" / "static" / "js"
 

@@ -16,20 +16,25 @@ from pages import again, press, shown, until, views_on, widget
 from unprivileged import read_only_folder
 
 from transformer_viz import store
-from transformer_viz.analysis.heads import entropy
 from transformer_viz.cli.parser import build_parser
 from transformer_viz.cli.training import job_of
 from transformer_viz.data import named, preview
-from transformer_viz.inspection.load import load
 from transformer_viz.language import Words
-from transformer_viz.runs import uploads
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run, list_runs, open_run
-from transformer_viz.runs.quota import Quota
-from transformer_viz.runs.recipes import RECIPES, file_defaults
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.runs.uploads import keep_upload
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.fine_tuning import child_config
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.questions.roles.heads import entropy
+from transformer_viz.store.load import load
+from transformer_viz.trace.comparison import compare
+from transformer_viz.trace.trace import Trace
+from transformer_viz.training.runs import uploads
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run, list_runs, open_run
+from transformer_viz.training.runs.quota import Quota
+from transformer_viz.training.runs.recipes import RECIPES, file_defaults
+from transformer_viz.training.runs.settings import TrainingSettings
+from transformer_viz.training.runs.uploads import keep_upload
 from transformer_viz.ui.pages.train import forming
 from transformer_viz.ui.pages.train.data import what_is_missing
 from transformer_viz.ui.pages.train.material import Material
@@ -37,11 +42,6 @@ from transformer_viz.ui.pages.train.parent import config_from
 from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
-from transformer_viz.values.comparison import compare
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.fine_tuning import child_config
-from transformer_viz.values.presets import PRESETS
-from transformer_viz.values.trace import Trace
 
 APP = str(Path(__file__).parents[2] / "app.py")
 

@@ -8,8 +8,8 @@ from test_train import runs, widget
 from workbooks import workbook
 
 from transformer_viz.data import ReadOptions
-from transformer_viz.runs.listing import list_runs
 from transformer_viz.training.labelled_texts import LabelledTexts
+from transformer_viz.training.runs.listing import list_runs
 
 assert runs  # the fixture: a folder of runs, and a trainer, for each test
 

@@ -8,10 +8,10 @@ from lens_page import settle
 from playwright.sync_api import expect
 from running_app import running
 
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run
+from transformer_viz.training.runs.settings import TrainingSettings
 
 CONFIG = TransformerConfig(d_model=8, num_heads=2, ffn_dim=8, norm="pre", max_len=32)
 

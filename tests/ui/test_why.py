@@ -17,10 +17,10 @@ from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.removed import Removed, removed
 from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
+from transformer_viz.trace.comparison import compare
+from transformer_viz.trace.request import Changes, Request
 from transformer_viz.ui.workbench.reasons import tints
 from transformer_viz.ui.workbench.view import compared_table, npz_of
-from transformer_viz.values.comparison import compare
-from transformer_viz.values.request import Changes, Request
 
 ENGLISH, CHINESE = Words("en"), Words("zh")
 TEXT = "A lovely film, not good."

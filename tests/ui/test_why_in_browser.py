@@ -7,9 +7,9 @@ from bench_page import expect_text, line, type_sentence, word
 from lens_page import chosen, head_button, painted, settle
 from playwright.sync_api import expect
 
-from transformer_viz.inspection.load import load
 from transformer_viz.pictures.effects import signed
 from transformer_viz.questions.effects.measure import effects
+from transformer_viz.store.load import load
 
 FIRST = "房间很干净，服务态度也很好。"
 SECOND = "房间又脏又吵，再也不会来了。"

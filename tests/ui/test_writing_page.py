@@ -13,13 +13,13 @@ from pages import again, go_to_page, open_page, press, shown
 from playwright.sync_api import expect
 
 from transformer_viz import store
-from transformer_viz.analysis.sampling import possible
-from transformer_viz.inspection.decode import generate, search
+from transformer_viz.explorer.beams import LENGTH_PENALTY, BeamRequest
+from transformer_viz.explorer.decode import generate, search
+from transformer_viz.explorer.sampling import possible
+from transformer_viz.network.config import END_ID, PAD_ID, START_ID, TransformerConfig
 from transformer_viz.ui.pages.writing.steps import BEFORE, KEY, Steps, act
 from transformer_viz.ui.pages.writing.views import MOST_STEPS
 from transformer_viz.ui.shell.card_facts import config_of
-from transformer_viz.values.beams import LENGTH_PENALTY, BeamRequest
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID, TransformerConfig
 
 TEXT = "a lovely film"
 

@@ -8,7 +8,7 @@ from made_traces import TOKENS, encoder_trace, masked_trace, packed
 
 from transformer_viz.language import Words
 from transformer_viz.pictures.compared import compared_payload
-from transformer_viz.values.comparison import compare
+from transformer_viz.trace.comparison import compare
 
 CHIPS = ["Layer 1, head 1 off", "no positions"]
 ANSWER = {"a": "negative 98.9%", "b": "positive 61.2%"}

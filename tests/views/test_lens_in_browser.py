@@ -43,10 +43,10 @@ from made_traces import TOKENS, VALUES, encoder_trace, half, numbers, packed
 from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
+from transformer_viz.network.tensors import weights_only
 from transformer_viz.pictures import views
 from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, GAP, SEQUENTIAL
-from transformer_viz.values.tensors import weights_only
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 
 def colour(number, largest, *, signed=False, theme="light"):

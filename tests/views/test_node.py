@@ -23,8 +23,9 @@ from made_traces import (
     writing_trace,
 )
 
-from transformer_viz.analysis.sampling import distribution, possible
+from transformer_viz.explorer.sampling import distribution, possible
 from transformer_viz.language import Words
+from transformer_viz.network.tensors import weights_only
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import payload_of_attentions
 from transformer_viz.pictures.compared import compared_payload, placed_effects
@@ -32,10 +33,9 @@ from transformer_viz.pictures.lens import vectors_bytes
 from transformer_viz.pictures.theme import DIVERGING, SEQUENTIAL, percent, weight_limit
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.result import Effects
-from transformer_viz.values.attention_arrays import read_kinds
-from transformer_viz.values.comparison import compare
-from transformer_viz.values.tensors import weights_only
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.attention_arrays import read_kinds
+from transformer_viz.trace.comparison import compare
+from transformer_viz.trace.trace import Trace
 
 FOLDER = Path(__file__).parents[1] / "node"
 CAP = 1.5

@@ -3,10 +3,10 @@ import pytest
 from made_traces import encoder_trace, packed, unpack, writing_trace
 from numpy.testing import assert_array_equal
 
+from transformer_viz.network.tensors import weights_only
 from transformer_viz.pictures.theme import HEADS
 from transformer_viz.pictures.views import payload
-from transformer_viz.values.tensors import weights_only
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 TOKENS = ["the", "cat", "sat", "on", "the"]
 KINDS = ["encoder", "decoder", "cross"]

@@ -20,8 +20,8 @@ from lens_page import (
 from made_traces import encoder_trace, usually
 from playwright.sync_api import expect
 
-from transformer_viz.values.tensors import weights_only
-from transformer_viz.values.trace import Trace
+from transformer_viz.network.tensors import weights_only
+from transformer_viz.trace.trace import Trace
 
 ENCODER = [
     [("previous", 0.41), None, ("previous", 1.0)],

@@ -10,7 +10,7 @@ from transformer_viz.cli.output import give, say
 from transformer_viz.cli.serve import serve
 from transformer_viz.cli.width import padded
 from transformer_viz.language import OWN_VARIABLE
-from transformer_viz.values.version import __version__
+from transformer_viz.version import __version__
 
 SUBJECTS = 15
 """Columns of the subjects of checks."""

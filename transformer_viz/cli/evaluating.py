@@ -20,11 +20,11 @@ CONTROLS = ("uniform_accuracy", "headless_accuracy")
 
 def evaluate(arguments: Namespace) -> None:
     """Write the metrics of a model on a data set."""
-    explorer = load_upper_floor("inspection.load").load(arguments.model)
+    explorer = load_upper_floor("store.load").load(arguments.model)
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
         rows = _read(read, arguments)
-        perplexity = load_upper_floor("inspection.perplexity")
+        perplexity = load_upper_floor("questions.evaluation.perplexity")
         is_text = not any(rows["target"]) or perplexity.is_packed(explorer)
         if not explorer.config.has_encoder and is_text:
             texts = (rows["text"] + " " + rows["target"]).str.strip()
@@ -32,12 +32,12 @@ def evaluate(arguments: Namespace) -> None:
             figures["bytes"] = figures.pop("num_bytes")
             _write(figures)
             return
-        result = load_upper_floor("inspection.evaluation").evaluate_generation(explorer, rows)
+        result = load_upper_floor("questions.evaluation.measure").evaluate_generation(explorer, rows)
         _write(result._asdict())
         return
     if explorer.config.fills_in:
         rows = _read(read_for_decoder, arguments)
-        measure = load_upper_floor("inspection.perplexity").evaluate_masked_tokens
+        measure = load_upper_floor("questions.evaluation.perplexity").evaluate_masked_tokens
         figures = measure(explorer, rows["text"], progress=not is_quiet())._asdict()
         counts = {"texts": figures.pop("texts"), "hidden_tokens": figures.pop("tokens")}
         del figures["places"]
@@ -45,7 +45,7 @@ def evaluate(arguments: Namespace) -> None:
         return
     name = str(arguments.data)
     rows = NAMED[name]()[1] if name in NAMED else _read(read_labelled, arguments)
-    measure = load_upper_floor("inspection.evaluation").evaluate
+    measure = load_upper_floor("questions.evaluation.measure").evaluate
     _write_classes(measure(explorer, rows, progress=not is_quiet()), explorer.config.temperature)
 
 

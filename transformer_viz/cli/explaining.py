@@ -34,7 +34,7 @@ def explain(arguments: Namespace) -> None:
     out = arguments.out
     if out is not None and not out.parent.is_dir():
         raise Problem("command.no_folder", folder=out.parent, file=out.name)
-    explorer = load_upper_floor("inspection.load").load(arguments.model)
+    explorer = load_upper_floor("store.load").load(arguments.model)
     found = load_upper_floor("questions.effects.measure").effects(
         explorer,
         arguments.text,
@@ -73,13 +73,13 @@ def measure(arguments: Namespace) -> None:
         raise Problem("command.measure_data")
     if arguments.rows < 1:
         raise Problem("command.rows", received=arguments.rows)
-    explorer = load_upper_floor("inspection.load").load(arguments.model)
+    explorer = load_upper_floor("store.load").load(arguments.model)
     names, options = columns(arguments.columns), read_options(arguments)
     texts: Any = texts_of(explorer.config, arguments.data, arguments.rows, names, options)
     if explorer.config.architecture == "encoder-decoder":
         texts = [pair if pair[1] else pair[0] for pair in texts]
     else:
-        texts = load_upper_floor("inspection.sentences").short_texts(explorer, texts) or texts
+        texts = load_upper_floor("questions.roles.sentences").short_texts(explorer, texts) or texts
     measured = load_upper_floor("questions.effects.quality")
     found = measured.quality(explorer, progress(texts, unit="texts"))
     shown = found.assign(what=[t(f"cli.what.{what}") for what in found["what"]])

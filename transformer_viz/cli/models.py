@@ -13,10 +13,10 @@ from transformer_viz.cli.language import known, listed, localized, t
 from transformer_viz.cli.metrics import figure_name, headline_metrics, metrics_text
 from transformer_viz.cli.output import aligned, give, in_words, is_quiet, remark, say, table
 from transformer_viz.cli.program import example
+from transformer_viz.explorer.no_answer import why_no_answer
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.values.no_answer import why_no_answer
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 LIKELIEST = 5
 """Number of classes or tokens that `trace` writes."""
@@ -100,7 +100,7 @@ def predict(arguments: Namespace) -> None:
 
 def _predict_file(explorer, arguments):
     """Write what a model says of each row of a file to another file."""
-    predict_file = load_upper_floor("inspection.predictions").predict_file
+    predict_file = load_upper_floor("questions.evaluation.predictions").predict_file
     chosen = columns(arguments.columns), read_options(arguments)
     found = predict_file(explorer, arguments.data, arguments.out, *chosen, progress=not is_quiet())
     tell_left_out(found.source)
@@ -159,4 +159,4 @@ def trace(arguments: Namespace) -> None:
 
 
 def _load(model):
-    return load_upper_floor("inspection.load").load(model)
+    return load_upper_floor("store.load").load(model)

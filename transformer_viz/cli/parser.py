@@ -15,11 +15,11 @@ from transformer_viz.data.columns import MAX_LABELS, MOST_LABELS
 from transformer_viz.data.encodings import ENCODINGS
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import LANGUAGES
-from transformer_viz.runs.recipes import Recipe
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.text.kinds import TOKEN_KINDS
-from transformer_viz.values.presets import PRESETS
-from transformer_viz.values.version import __version__
+from transformer_viz.training.runs.recipes import Recipe
+from transformer_viz.training.runs.settings import TrainingSettings
+from transformer_viz.version import __version__
 
 FACTS = {
     "data_sets": ", ".join(NAMED),

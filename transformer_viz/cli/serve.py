@@ -9,9 +9,9 @@ import threading
 import webbrowser
 from pathlib import Path
 
+from transformer_viz.extras import APP, needs
 from transformer_viz.service.window import OPENED
 from transformer_viz.store.places import app_folder
-from transformer_viz.values.extras import APP, needs
 
 COMMANDS = (
     "google-chrome",

@@ -21,12 +21,16 @@ from transformer_viz.data.encodings import UTF_8
 from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import Phrase, Problem, joined
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.fine_tuning import child_config, longest_text
+from transformer_viz.network.presets import PRESETS
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import create_run, list_runs, open_run, runs_folder
-from transformer_viz.runs.recipes import (
+from transformer_viz.store.hugging_face import PREFIX, with_hub
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import create_run, list_runs, open_run, runs_folder
+from transformer_viz.training.runs.recipes import (
     FEW_ROWS,
     RECIPES,
     Recipe,
@@ -34,11 +38,7 @@ from transformer_viz.runs.recipes import (
     fine_tuning,
     recipe_name,
 )
-from transformer_viz.runs.settings import TrainingSettings
-from transformer_viz.store.hugging_face import PREFIX, with_hub
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.fine_tuning import child_config, longest_text
-from transformer_viz.values.presets import PRESETS
+from transformer_viz.training.runs.settings import TrainingSettings
 
 UNFINISHED = {"stopped": "cli.train.stopped", "queued": "cli.train.queued"}
 """Status of an unfinished run -> the sentence about it."""

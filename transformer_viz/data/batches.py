@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer_viz.values.config import PAD_ID
+from transformer_viz.network.config import PAD_ID
 
 CHUNK = 50
 """Batches that are sorted by length together: a larger chunk pads less, a smaller one shuffles better."""

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.values.config import MASK_ID, TransformerConfig
+from transformer_viz.network.config import MASK_ID, TransformerConfig
 
 MASKED_SHARE = 0.15
 """Share of the tokens to predict."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transformer_viz.values.config import END_ID, START_ID
+from transformer_viz.network.config import END_ID, START_ID
 
 FALLBACK = 0.75
 """Discount where the counts are too small to estimate it."""

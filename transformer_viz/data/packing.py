@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.values.config import END_ID, PAD_ID, START_ID, TransformerConfig
+from transformer_viz.network.config import END_ID, PAD_ID, START_ID, TransformerConfig
 
 NO_LIMIT = 2**31
 """More tokens than a text has: encoding truncates nothing."""

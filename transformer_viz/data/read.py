@@ -24,7 +24,7 @@ from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.data.read_table import read_table
 from transformer_viz.data.table import MAX_CHARS
 from transformer_viz.text.scripts import main_script
-from transformer_viz.values.special import SECOND
+from transformer_viz.text.special import SECOND
 
 SHOWN = 5
 """Rows of a preview."""

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.data.splits import Split
+from transformer_viz.network.config import UNK_ID
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.config import UNK_ID
 
 Rows = TypeVar("Rows", pd.DataFrame, pd.Series)
 

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import keras
 
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.initial import initial
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.tensors import AttentionTrace, Intervention, Past, Tensor
+from transformer_viz.network.tensors import AttentionTrace, Intervention, Past, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 

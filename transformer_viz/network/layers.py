@@ -5,9 +5,9 @@ from typing import Any
 import keras
 
 from transformer_viz.network.attention import NO_PLACES, MultiHeadAttention, Places, Shape, dense, project
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.shapes import norm_names
-from transformer_viz.values.tensors import (
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.shapes import norm_names
+from transformer_viz.network.tensors import (
     AttentionTrace,
     BlockIntervention,
     DecoderBlockTrace,

@@ -4,8 +4,8 @@ from typing import Any
 
 import keras
 
-from transformer_viz.values.config import PAD_ID
-from transformer_viz.values.tensors import Tensor
+from transformer_viz.network.config import PAD_ID
+from transformer_viz.network.tensors import Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 

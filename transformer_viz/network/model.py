@@ -6,16 +6,16 @@ from typing import Any, Self
 
 import keras
 
-from transformer_viz.analysis.positions import position_table
 from transformer_viz.network.attention import NO_PLACES, Places, Shape, dense, project
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.head import ClassHead, VocabularyHead
 from transformer_viz.network.initial import initial
 from transformer_viz.network.layers import DecoderBlock, Dropout, EncoderBlock, normalisation
 from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
+from transformer_viz.network.positions import position_table
 from transformer_viz.network.relative import relative_bias
 from transformer_viz.network.rotary import rotation
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.tensors import BlockIntervention, ModelTrace, Past, Tensor
+from transformer_viz.network.tensors import BlockIntervention, ModelTrace, Past, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
@@ -39,7 +39,7 @@ class Transformer(keras.Model):
         position, num_outputs), of the token after each position; for a masked language model the same, of
         the token at each position.
 
-    >>> from transformer_viz.values.presets import PRESETS
+    >>> from transformer_viz.network.presets import PRESETS
     >>> model = Transformer(PRESETS["attention-only"])
     >>> model.count_params()
     2609281

@@ -4,9 +4,9 @@ from typing import Any
 
 import keras
 
-from transformer_viz.analysis.positions import relative_buckets
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.tensors import Tensor
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.positions import relative_buckets
+from transformer_viz.network.tensors import Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 

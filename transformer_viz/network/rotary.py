@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from transformer_viz.values.tensors import Tensor
+from transformer_viz.network.tensors import Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from transformer_viz.language import Problem
 
-UNDER_ANY_BACKEND = ("network.model", "inspection.attention_of")
+UNDER_ANY_BACKEND = ("network.model", "explorer.attention_of")
 """Modules that compute under any backend of Keras; all others need TensorFlow."""
 
 
@@ -26,7 +26,7 @@ def load_upper_floor(name: str) -> ModuleType:
     only if the import fails.
 
     Args:
-        name: Module in this package: "inspection.explorer", "training.job".
+        name: Module in this package: "explorer.explorer", "training.job".
 
     Raises:
         ValueError: If it needs TensorFlow, and Keras has another backend.

@@ -5,21 +5,21 @@ from typing import Any
 
 import numpy as np
 
-from transformer_viz.analysis.reshape import word_of_token
-from transformer_viz.analysis.roles import Role
 from transformer_viz.language import Problem, Words
+from transformer_viz.network.tensors import Attentions, AttentionTrace
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import HeadsInText, captions_of, role_name, role_order
 from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import shown_tokens, words_of
 from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.questions.effects.result import Effects
+from transformer_viz.questions.roles.patterns import possible_patterns
+from transformer_viz.questions.roles.text_roles import Role
 from transformer_viz.text.byte_level import with_characters
 from transformer_viz.text.segmentation import CHINESE, chinese_words
 from transformer_viz.text.shown import is_continued
-from transformer_viz.values.attention_arrays import is_causal, rest_of
-from transformer_viz.values.patterns import possible_patterns
-from transformer_viz.values.tensors import Attentions, AttentionTrace
+from transformer_viz.trace.attention_arrays import is_causal, rest_of
+from transformer_viz.trace.reshape import word_of_token
 
 NO_ROLE = "\u2013"
 """Shown for the role of a head that a layer does not have."""

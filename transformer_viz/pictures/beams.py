@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from transformer_viz.explorer.beams import DROPPED, LENGTH_PENALTY, ROOT, BeamTree
 from transformer_viz.language import Words
 from transformer_viz.pictures.labels import label_of
-from transformer_viz.values.beams import DROPPED, LENGTH_PENALTY, ROOT, BeamTree
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 
 def beams_of(words: Words, tree: BeamTree, trace: Trace) -> dict[str, Any]:

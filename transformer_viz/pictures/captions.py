@@ -5,17 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis.patterns import PatternShares, pattern_shares, patterns_by_layer
-from transformer_viz.analysis.roles import Role, held_patterns, roles_of_shares
 from transformer_viz.language import Words, joined
+from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures.here import PLACES, Here, here_of
 from transformer_viz.pictures.labels import shown_tokens
+from transformer_viz.questions.roles.kind_roles import UsualRole
+from transformer_viz.questions.roles.patterns import NEARBY, ROLES, WORDS, possible_patterns
+from transformer_viz.questions.roles.text_patterns import PatternShares, pattern_shares, patterns_by_layer
+from transformer_viz.questions.roles.text_roles import Role, held_patterns, roles_of_shares
+from transformer_viz.text.special import EDGES
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.kind_roles import UsualRole
-from transformer_viz.values.patterns import NEARBY, ROLES, WORDS, possible_patterns
-from transformer_viz.values.special import EDGES
-from transformer_viz.values.tensors import Attentions
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 QUERIES_SAID = 3
 """Most rows that a caption names of those that read the same token; of more it says how many they are."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transformer_viz.language import Words
+from transformer_viz.network.config import CHOICES, TransformerConfig
 from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.config import CHOICES, TransformerConfig
-from transformer_viz.values.interventions import ATTENTION_KINDS, PATTERNS, attention_kinds
-from transformer_viz.values.request import OWN, UNCHANGED, Changes, Request
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.interventions import ATTENTION_KINDS, PATTERNS, attention_kinds
+from transformer_viz.trace.request import OWN, UNCHANGED, Changes, Request
+from transformer_viz.trace.trace import Trace
 
 MOST_CHIPS = 4
 """Heads or edges with a chip each; more of them share one."""

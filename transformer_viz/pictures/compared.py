@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from transformer_viz.language import Words, joined
+from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens
 from transformer_viz.pictures.lens import ALONE, Around
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.comparison import Comparison, merged
-from transformer_viz.values.tensors import Attentions
+from transformer_viz.trace.comparison import Comparison, merged
 
 WHOLE = 0.01
 """Share of the weight from which on it is told without decimals."""

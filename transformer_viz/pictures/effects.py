@@ -6,7 +6,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.questions.effects.answer import Certainty
 from transformer_viz.questions.effects.result import HeadEffects
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 LITTLE = 0.01
 """Change of a probability below which it hardly changes."""

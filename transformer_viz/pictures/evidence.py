@@ -5,9 +5,9 @@ import numpy as np
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, counted_texts, measure_name
 from transformer_viz.pictures.views import Evidence
+from transformer_viz.questions.roles.head_roles import HeadRoles, Typical, kept_words
+from transformer_viz.questions.roles.patterns import NEARBY, WORDS
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.head_roles import HeadRoles, Typical, kept_words
-from transformer_viz.values.patterns import NEARBY, WORDS
 
 EXAMPLES = 5
 """Words typical of a label that the description of its measure names."""

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis.patterns import TextPatterns
-from transformer_viz.analysis.roles import Role
-from transformer_viz.values.patterns import CROSS_PATTERNS, MIN_RATIO, MIN_SHARE, SELF_PATTERNS
+from transformer_viz.questions.roles.patterns import CROSS_PATTERNS, MIN_RATIO, MIN_SHARE, SELF_PATTERNS
+from transformer_viz.questions.roles.text_patterns import TextPatterns
+from transformer_viz.questions.roles.text_roles import Role
 
 MIN_GATHERED = 0.5
 """Least weight of a row on a token for it to be said to read that token, where not every row does."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from transformer_viz.text.shown import shown_piece, shown_pieces
+from transformer_viz.text.special import EDGES
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.special import EDGES
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 GAP = "⋯"
 """Marks the place where tokens were left out."""

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis.heads import distance, entropy, previous_token_score
-from transformer_viz.analysis.typical_words import typical_keys
 from transformer_viz.language import Words
+from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import (
     HeadsInText,
@@ -25,10 +24,11 @@ from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.vocabulary import preference_texts
 from transformer_viz.questions.effects.result import Effects, HeadEffects
-from transformer_viz.values.head_roles import HeadRoles, kept_words
-from transformer_viz.values.preferences import Preferences
-from transformer_viz.values.tensors import Attentions
-from transformer_viz.values.trace import Trace
+from transformer_viz.questions.preferences.result import Preferences
+from transformer_viz.questions.roles.head_roles import HeadRoles, kept_words
+from transformer_viz.questions.roles.heads import distance, entropy, previous_token_score
+from transformer_viz.questions.roles.typical_words import typical_keys
+from transformer_viz.trace.trace import Trace
 
 
 class Around(NamedTuple):

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transformer_viz.language import Problem, Words
+from transformer_viz.lessons.lesson import AFTER, BEFORE, HEAD, KEY, Claim, Lesson
 from transformer_viz.pictures.labels import ARROW, answer_text, axis_labels, label_of
-from transformer_viz.values.comparison import compare
-from transformer_viz.values.lesson import AFTER, BEFORE, HEAD, KEY, Claim, Lesson
-from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.comparison import compare
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
 
 Answer = Callable[[Request], Any]
 """Returns the trace of a request, or its `HeadEffects`."""

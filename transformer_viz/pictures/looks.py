@@ -5,18 +5,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis.reshape import (
+from transformer_viz.network.tensors import Attentions, AttentionTrace
+from transformer_viz.pictures.labels import ARROW, GAP
+from transformer_viz.text.segmentation import chinese_words
+from transformer_viz.text.special import EDGES
+from transformer_viz.trace.reshape import (
     merge_words,
     renormalise,
     rollout,
     sentence_of_token,
     word_of_token,
 )
-from transformer_viz.pictures.labels import ARROW, GAP
-from transformer_viz.text.segmentation import chinese_words
-from transformer_viz.values.special import EDGES
-from transformer_viz.values.tensors import Attentions, AttentionTrace
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 LOOKS = ("words", "special", "sink", "mean", "max", "rollout")
 """All transformations, in the order shown to the visitor."""

@@ -5,17 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis.patterns import is_punctuation
-from transformer_viz.analysis.stream import Place, read_out, settled_at, stream_places
 from transformer_viz.language import Words
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.tensors import flatten
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens, label_of
 from transformer_viz.pictures.output import about_output, answers_of_classes, answers_of_tokens
+from transformer_viz.questions.roles.text_patterns import is_punctuation
+from transformer_viz.text.special import is_special
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.special import is_special
-from transformer_viz.values.tensors import flatten
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.stream import Place, read_out, settled_at, stream_places
+from transformer_viz.trace.trace import Trace
 
 MAX_ROWS = 40
 """Maximum number of tokens shown: the last ones of a decoder, else the first."""
@@ -55,7 +55,7 @@ def map_payload(
     Args:
         trace: A trace with all tensors.
         config: Config of its model.
-        parameters: Name -> array, of `analysis.output_names`.
+        parameters: Name -> array, of `trace.stream.output_names`.
         words: Sentences of the visitor's language.
         beside: What else is said of the run; None: nothing.
     """

@@ -19,11 +19,11 @@ from transformer_viz.pictures.compared import compared_attentions
 from transformer_viz.pictures.lens import described
 from transformer_viz.pictures.opened import Opened, numbers_of
 from transformer_viz.questions.effects.result import Effects, HeadEffects
+from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.attention_arrays import read_kinds
-from transformer_viz.values.comparison import Comparison
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.attention_arrays import read_kinds
+from transformer_viz.trace.comparison import Comparison
+from transformer_viz.trace.trace import Trace
 
 HEIGHTS = (560, 820)
 """Least and largest height of a page in a notebook until it has been drawn, in pixels."""

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures.views import AttentionPayload
-from transformer_viz.values.tensors import Attentions
 
 
 class Opened(NamedTuple):

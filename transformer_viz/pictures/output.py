@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from transformer_viz.language import Words
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.labels import label_of
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 LIKELIEST = 8
 """Number of labels whose logits and probabilities are listed, for each position."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis.projection import project_heads
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.trace import Trace
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.trace.projection import project_heads
+from transformer_viz.trace.trace import Trace
 
 PROJECTIONS = {
     "encoder": "encoder_{}/attention",

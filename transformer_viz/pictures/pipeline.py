@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from transformer_viz.analysis.stream import Place, stream_places
 from transformer_viz.language import Words
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.trace.stream import Place, stream_places
 
 
 def pipeline_of(config: TransformerConfig, words: Words) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from transformer_viz.analysis.typical_words import typical_keys
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_name, usual_text
 from transformer_viz.pictures.evidence import evidence_of, evidence_title
-from transformer_viz.values.head_survey import DISTANCES, FAR, HeadSurvey
-from transformer_viz.values.kind_roles import FEWEST_TEXTS
-from transformer_viz.values.trace import Trace
+from transformer_viz.questions.roles.head_survey import DISTANCES, FAR, HeadSurvey
+from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS
+from transformer_viz.questions.roles.typical_words import typical_keys
+from transformer_viz.trace.trace import Trace
 
 Place = tuple[str, int, int]
 """Kind of attention, layer and head, 0-based."""

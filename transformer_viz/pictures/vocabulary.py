@@ -1,7 +1,7 @@
 """Sentences about the words that heads prefer in every text."""
 
 from transformer_viz.language import Words
-from transformer_viz.values.preferences import Preferences
+from transformer_viz.questions.preferences.result import Preferences
 
 IN_CAPTION = 3
 """Words that a caption names."""

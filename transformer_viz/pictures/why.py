@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from transformer_viz.analysis.patterns import is_punctuation
 from transformer_viz.language import Words
 from transformer_viz.pictures.effects import signed
 from transformer_viz.questions.effects.removed import Removed
 from transformer_viz.questions.effects.result import Effects
+from transformer_viz.questions.roles.text_patterns import is_punctuation
 from transformer_viz.text.unicode import visible
 
 LEAST = 0.1

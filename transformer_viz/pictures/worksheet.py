@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from markdown_it import MarkdownIt
 
 from transformer_viz.language import TAGS, Words
-from transformer_viz.values.lesson import PAGES, Lesson
+from transformer_viz.lessons.lesson import PAGES, Lesson
 
 PAGE = """<!doctype html>
 <html lang="{lang}">

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.analysis.sampling import possible
+from transformer_viz.explorer.sampling import possible
 from transformer_viz.language import Words
+from transformer_viz.network.config import PAD_ID, START_ID
 from transformer_viz.pictures.labels import ARROW, GAP, axis_tokens, label_of
-from transformer_viz.values.config import PAD_ID, START_ID
-from transformer_viz.values.likeliest import KEPT, is_whole
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.likeliest import KEPT, is_whole
+from transformer_viz.trace.trace import Trace
 
 LISTED = 50
 """Number of the likeliest tokens that are listed."""

@@ -14,10 +14,10 @@ from transformer_viz import store
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.store.places import PACKAGE, app_folder, cache_folder
-from transformer_viz.values.likeliest import is_whole
-from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Trace
-from transformer_viz.values.version import __version__
+from transformer_viz.trace.likeliest import is_whole
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
+from transformer_viz.version import __version__
 
 MAX_BYTES = 32 * 2**20
 """Size of a trace in bytes from which on it is not kept."""

@@ -6,10 +6,10 @@ import sys
 import threading
 import time
 
-from transformer_viz.runs.errors import RunError, failure, write_errors
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import (
+from transformer_viz.training.runs.errors import RunError, failure, write_errors
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import (
     QUOTA,
     check_runs_folder,
     create_run,
@@ -18,7 +18,7 @@ from transformer_viz.runs.listing import (
     queued_runs,
     runs_folder,
 )
-from transformer_viz.runs.uploads import sweep_runs
+from transformer_viz.training.runs.uploads import sweep_runs
 
 WORKER = "transformer_viz.training.worker"
 """Module of the child process."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transformer_viz.store.format import ModelError, disk_errors
 from transformer_viz.store.places import shelves
-from transformer_viz.values.zips import DAMAGED, may_exceed
+from transformer_viz.trace.zips import DAMAGED, may_exceed
 
 MOST_FILES = 10_000
 """Most files in a zip that are listed."""

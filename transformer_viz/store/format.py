@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from transformer_viz.language import Phrase, Problem
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.store.names import is_name
 from transformer_viz.store.places import models_folder, shelves
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles
 
 VERSIONS = {"float32": 1, "float16": 1, "int8": 2}
 """Type in which a model is written -> version of its `manifest.json`, the first that can be read with it."""

@@ -6,10 +6,10 @@ They bound the resources of a server with many users; larger models can still be
 from pathlib import Path
 
 from transformer_viz.language import Phrase
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.trace_size import trace_bytes
 from transformer_viz.store.format import MAX_PARAMETERS, ModelError
 from transformer_viz.text.rules import MAX_TOKENS
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.trace_size import trace_bytes
 
 MAX_LAYERS = 256
 """Blocks of all stacks together."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.store import hugging_face
 from transformer_viz.store.atomic import move_into_place, write_alone, write_files
 from transformer_viz.store.card import card_text, check_card, check_card_size
@@ -29,8 +31,6 @@ from transformer_viz.store.places import folder_of_models, is_shipped
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import config_and_card, read_files
 from transformer_viz.store.write import check_target, head_roles_text, with_manifest
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from transformer_viz.store.hidden import sweep
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import read_files, read_model
 from transformer_viz.store.write import check_target
-from transformer_viz.values.zips import COMPRESSIONS, DAMAGED, may_exceed
+from transformer_viz.trace.zips import COMPRESSIONS, DAMAGED, may_exceed
 
 MAX_RATIO = 100
 """Largest compression ratio: trained parameters hardly compress."""

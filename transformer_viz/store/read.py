@@ -12,6 +12,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from transformer_viz.language import Phrase, Problem
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.store import hugging_face
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.eight_bit import SCALE, restore
@@ -38,8 +40,6 @@ from transformer_viz.store.limits import check_config
 from transformer_viz.store.manifest import check_hash, checked_files
 from transformer_viz.store.names import SUCCESSORS, is_name
 from transformer_viz.store.places import shelves
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles
 
 Result = TypeVar("Result")
 

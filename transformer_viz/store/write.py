@@ -8,6 +8,8 @@ import numpy as np
 from safetensors.numpy import save
 
 from transformer_viz.language import Problem
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.eight_bit import SCALE, quantise
@@ -34,8 +36,6 @@ from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.places import folder_of_models
 from transformer_viz.store.quota import QuotaLike, check_quota
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles
 
 
 def check_writable(

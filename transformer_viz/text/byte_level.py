@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
-from transformer_viz.values.special import SPACE, is_special
+from transformer_viz.text.special import SPACE, is_special
 
 BYTE_SPACE = "Ġ"
 """A space at the beginning of a token (Radford et al., 2019)."""

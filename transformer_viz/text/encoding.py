@@ -6,9 +6,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from transformer_viz.language import Problem
-from transformer_viz.values.config import PAD_ID
-from transformer_viz.values.one_line import one_line
-from transformer_viz.values.special import PAD
+from transformer_viz.language.one_line import one_line
+from transformer_viz.network.config import PAD_ID
+from transformer_viz.text.special import PAD
 
 
 class NoTokensError(Problem):

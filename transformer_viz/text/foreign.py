@@ -11,14 +11,14 @@ import tokenizers
 from tokenizers import decoders, models
 
 from transformer_viz.language import Problem
+from transformer_viz.network.config import NO_ID, TransformerConfig
 from transformer_viz.text import check as token_check
 from transformer_viz.text.byte_level import from_fallback
 from transformer_viz.text.encoding import Encoding, kept_positions
 from transformer_viz.text.sentence_pieces import HIDDEN
+from transformer_viz.text.special import MASKS, PAD, SECOND, SPACE
+from transformer_viz.text.texts import each_text
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.config import NO_ID, TransformerConfig
-from transformer_viz.values.special import MASKS, PAD, SECOND, SPACE
-from transformer_viz.values.texts import each_text
 
 
 class ForeignTokenizer(Tokenizer):

@@ -9,7 +9,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 
 from transformer_viz.language import Problem
 from transformer_viz.text.shown import CONTINUATION, UNSPACED
-from transformer_viz.values.special import MASKS, SPACE, UNK
+from transformer_viz.text.special import MASKS, SPACE, UNK
 
 TOKEN_KINDS = ("words", "characters", "bpe", "wordpiece")
 """Kinds of tokens; see `Tokenizer.train`."""

@@ -15,7 +15,7 @@ from transformer_viz.language import Problem
 from transformer_viz.text.check import library_errors
 from transformer_viz.text.rules import MAX_MERGES, MAX_PIECE
 from transformer_viz.text.sentence_pieces import HIDDEN, UNIGRAM, normal_scores, normalization, proto_of
-from transformer_viz.values.special import LANGUAGES
+from transformer_viz.text.special import LANGUAGES
 
 BPE = 2
 """Number of a model of byte pair encoding."""

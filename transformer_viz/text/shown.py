@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from transformer_viz.values.special import MASKS, SPACE, SPECIAL, UNKNOWN, is_spaced, is_special
+from transformer_viz.text.special import MASKS, SPACE, SPECIAL, UNKNOWN, is_spaced, is_special
 
 CONTINUATION = "##"
 """Prefix of a WordPiece token that continues a word."""

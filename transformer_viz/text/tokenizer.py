@@ -10,13 +10,13 @@ import numpy as np
 import tokenizers
 
 from transformer_viz.language import Problem
+from transformer_viz.network.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
 from transformer_viz.text import check as token_check
 from transformer_viz.text.encoding import Encoding, NoTokensError, kept_positions
 from transformer_viz.text.kinds import LINE_BREAK, SPACE, TOKEN_KINDS, kind_of, pieces, train_backend
+from transformer_viz.text.special import END, MASK, PAD, START, UNK
+from transformer_viz.text.texts import each_text
 from transformer_viz.text.unicode import clean_text
-from transformer_viz.values.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
-from transformer_viz.values.special import END, MASK, PAD, START, UNK
-from transformer_viz.values.texts import each_text
 
 __all__ = ["TOKEN_KINDS", "Encoding", "NoTokensError", "Tokenizer", "clean_text"]
 

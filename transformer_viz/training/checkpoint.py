@@ -9,8 +9,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from transformer_viz.runs.disk import write_whole
-from transformer_viz.runs.errors import RunError
+from transformer_viz.training.runs.disk import write_whole
+from transformer_viz.training.runs.errors import RunError
 
 
 @dataclass

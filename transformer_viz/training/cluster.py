@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.runs.errors import RunError
+from transformer_viz.training.runs.errors import RunError
 
 
 class Cluster:

@@ -8,10 +8,10 @@ import pandas as pd
 import tensorflow as tf
 
 from transformer_viz.data import BadRows
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import NO_ID, TransformerConfig
 from transformer_viz.training import objectives
-from transformer_viz.values.config import NO_ID, TransformerConfig
+from transformer_viz.training.runs.settings import TrainingSettings
 
 TOKEN_IDS = tf.TensorSpec((None, None), tf.int32)
 """Open shapes, so that batches of any width share one compilation."""

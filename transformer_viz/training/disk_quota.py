@@ -1,8 +1,8 @@
 """Disk quota of one run while it is trained."""
 
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.listing import run_sizes
-from transformer_viz.runs.quota import DiskUse, Quota, bytes_in, check_quota
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.listing import run_sizes
+from transformer_viz.training.runs.quota import DiskUse, Quota, bytes_in, check_quota
 
 
 class DiskQuota:

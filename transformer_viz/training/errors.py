@@ -3,8 +3,8 @@
 import tensorflow as tf
 
 from transformer_viz.language import Problem
-from transformer_viz.runs.errors import FULL, RunError, UnwritableError
-from transformer_viz.runs.folder import TrainingRun
+from transformer_viz.training.runs.errors import FULL, RunError, UnwritableError
+from transformer_viz.training.runs.folder import TrainingRun
 
 
 def explained(error: Exception, run: TrainingRun) -> Problem:

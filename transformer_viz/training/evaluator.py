@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from transformer_viz.inspection.decode import generate_all
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import Compiled
-from transformer_viz.inspection.head_roles import NoChoiceError, head_roles
-from transformer_viz.inspection.sentences import short_texts
-from transformer_viz.inspection.typical_words import typical_words
+from transformer_viz.explorer.decode import generate_all
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.forward import Compiled
 from transformer_viz.network.model import Transformer
 from transformer_viz.questions.effects.quality import card_facts, quality
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.measure import NoChoiceError, head_roles
+from transformer_viz.questions.roles.measure_words import typical_words
+from transformer_viz.questions.roles.sentences import short_texts
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import NoTokensError
+from transformer_viz.trace.trace import Trace
 from transformer_viz.training.dataset import Dataset, Inputs
 from transformer_viz.training.model_trainer import to_floats
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.trace import Trace
+from transformer_viz.training.runs.settings import TrainingSettings
 
 
 class Evaluator:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from transformer_viz.analysis.positions import position_table
-from transformer_viz.values.config import TransformerConfig
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.positions import position_table
 
 LIKENESS = 13.26
 """Mean score of a token with itself at the beginning: of 256 tokens, its likes get most of the weight."""

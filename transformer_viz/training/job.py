@@ -14,15 +14,10 @@ import psutil
 import tensorflow as tf
 
 from transformer_viz import store
-from transformer_viz.inspection.explorer import gpus
-from transformer_viz.inspection.load import load
+from transformer_viz.explorer.explorer import gpus
 from transformer_viz.language import Phrase
-from transformer_viz.runs.cost import FLOAT, num_cores, parameter_bytes
-from transformer_viz.runs.errors import QuotaError, RunError, failure, write_errors
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import LOWER_IS_BETTER, TrainingJob
-from transformer_viz.runs.listing import create_run, queued_runs
-from transformer_viz.runs.quota import Quota, bytes_in
+from transformer_viz.network.fine_tuning import inherited_values, trained_parameters
+from transformer_viz.store.load import load
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from transformer_viz.training.cluster import Cluster
 from transformer_viz.training.dataset import Dataset
@@ -34,8 +29,13 @@ from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.training.model_card import model_card
 from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.running_text import MaskedText, RunningText
+from transformer_viz.training.runs.cost import FLOAT, num_cores, parameter_bytes
+from transformer_viz.training.runs.errors import QuotaError, RunError, failure, write_errors
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import LOWER_IS_BETTER, TrainingJob
+from transformer_viz.training.runs.listing import create_run, queued_runs
+from transformer_viz.training.runs.quota import Quota, bytes_in
 from transformer_viz.training.text_pairs import TextPairs
-from transformer_viz.values.fine_tuning import inherited_values, trained_parameters
 
 STEP_SECONDS = 0.3
 """Initial interval between two step events."""

@@ -5,19 +5,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.analysis.calibration import best_temperature, calibration_error
-from transformer_viz.analysis.softmax import softmax
 from transformer_viz.data import DataError, read_labelled, split
 from transformer_viz.data.batches import by_length, pad, shuffled_by_length
-from transformer_viz.inspection.evaluation import evaluate
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.sentences import median_tokens, short_texts
-from transformer_viz.inspection.typical_words import labelled_sample
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.questions.evaluation.calibration import best_temperature, calibration_error
+from transformer_viz.questions.evaluation.measure import evaluate
+from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS
+from transformer_viz.questions.roles.measure_words import labelled_sample
+from transformer_viz.questions.roles.sentences import median_tokens, short_texts
 from transformer_viz.store import StoredModel
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.trace.softmax import softmax
 from transformer_viz.training import objectives
 from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dropout
 from transformer_viz.training.rows import (
@@ -30,7 +29,8 @@ from transformer_viz.training.rows import (
     split_rows,
     tokenizer_options,
 )
-from transformer_viz.values.kind_roles import FEWEST_TEXTS
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 SHORTEST_CROP = 8
 """Tokens of the shortest crop."""

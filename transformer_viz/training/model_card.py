@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from transformer_viz import store
-from transformer_viz.runs.folder import TrainingRun
 from transformer_viz.store.hugging_face.origin import name_of_origin
 from transformer_viz.training.dataset import Dataset
-from transformer_viz.values.version import __version__
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.version import __version__
 
 PACKAGES = ("keras", "tensorflow", "tokenizers", "numpy")
 """Packages whose versions a card names."""

@@ -9,13 +9,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.inspection.forward import Compiled
+from transformer_viz.explorer.forward import Compiled
+from transformer_viz.network.fine_tuning import alike_groups, are_alike, learning_rate_factors
 from transformer_viz.network.model import Transformer
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.settings import TrainingSettings
 from transformer_viz.training.dataset import Dataset, Inputs
 from transformer_viz.training.objectives import Measured
-from transformer_viz.values.fine_tuning import alike_groups, are_alike, learning_rate_factors
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.settings import TrainingSettings
 
 ops: Any = keras.ops  # the stubs describe the tensors of another backend
 

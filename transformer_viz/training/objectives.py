@@ -7,8 +7,8 @@ import keras
 import tensorflow as tf
 from numpy.typing import ArrayLike
 
-from transformer_viz.inspection.cross_entropy import token_cross_entropy
-from transformer_viz.values.config import PAD_ID, TransformerConfig
+from transformer_viz.network.config import PAD_ID, TransformerConfig
+from transformer_viz.questions.evaluation.cross_entropy import token_cross_entropy
 
 ops: Any = keras.ops  # the stubs describe the tensors of another backend
 

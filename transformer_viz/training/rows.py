@@ -12,9 +12,9 @@ import pandas as pd
 
 from transformer_viz.data import NAMED, BadRows, DataError, Split, text_keys, without_rare_labels
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.kind_roles import FEWEST_TEXTS
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS
+from transformer_viz.training.runs.job import TrainingJob
 
 Reader = Callable[..., pd.DataFrame]
 """`read_labelled` or another reader of `data`."""

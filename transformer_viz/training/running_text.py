@@ -12,11 +12,14 @@ from transformer_viz.data import DataError, read_for_decoder, split_texts, text_
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.ngrams import KneserNey
 from transformer_viz.data.packing import NO_LIMIT, Stream
-from transformer_viz.inspection.evaluation import induction_scores, previous_token_scores
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.perplexity import evaluate_masked_tokens, evaluate_texts, perplexity_metrics
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import START_ID
+from transformer_viz.questions.evaluation.measure import induction_scores, previous_token_scores
+from transformer_viz.questions.evaluation.perplexity import (
+    evaluate_masked_tokens,
+    evaluate_texts,
+    perplexity_metrics,
+)
 from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
@@ -31,7 +34,8 @@ from transformer_viz.training.rows import (
     split_rows,
     tokenizer_options,
 )
-from transformer_viz.values.config import START_ID
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 NGRAMS = ("unigram", "bigram", "trigram")
 """Baselines of the test metrics, in the order of their lengths."""

@@ -8,11 +8,10 @@ import pandas as pd
 from transformer_viz.data import read_for_decoder, read_pairs, split_pairs
 from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.inspection.decode import generate_all
-from transformer_viz.inspection.evaluation import bleu, evaluate_generation, induction_scores
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.settings import TrainingSettings
+from transformer_viz.explorer.decode import generate_all
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import END_ID, START_ID
+from transformer_viz.questions.evaluation.measure import bleu, evaluate_generation, induction_scores
 from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training import objectives
@@ -27,7 +26,8 @@ from transformer_viz.training.rows import (
     split_rows,
     tokenizer_options,
 )
-from transformer_viz.values.config import END_ID, START_ID
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.settings import TrainingSettings
 
 BLEU_TEXTS = 200
 """Validation texts that are translated in each epoch: the first ones of the random order."""

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from filelock import FileLock, Timeout
 
 from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.runs.errors import RunError, write_errors
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.listing import QUOTA, check_runs_folder, queued_runs, runs_folder
+from transformer_viz.training.runs.errors import RunError, write_errors
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.listing import QUOTA, check_runs_folder, queued_runs, runs_folder
 
 NICENESS = 5
 """Nice value of this process: pages stay responsive while it trains."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer_viz.analysis.calibration import Reliability
 from transformer_viz.pictures.theme import GRID, MUTED, SIDES, TEXT
+from transformer_viz.questions.evaluation.calibration import Reliability
 
 HEIGHT = 300
 """Height in pixels."""

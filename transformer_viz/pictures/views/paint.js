@@ -128,7 +128,7 @@ function anyAllowed(scene, [row, column, lastRow, lastColumn]) {
 }
 
 /**
- * Return the bits of a mask, from hexadecimal digits of four cells each, row by row (analysis/masks.py).
+ * Return the bits of a mask, from hexadecimal digits of four cells each, row by row (network/named_masks.py).
  *
  * @param {string} digits
  * @param {number} cells

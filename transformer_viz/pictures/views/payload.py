@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, EFFECTS, GAP, HEADS, SEQUENTIAL, TEXT
 from transformer_viz.text.unicode import visible
-from transformer_viz.values.tensors import Attentions
-from transformer_viz.values.trace import Trace
+from transformer_viz.trace.trace import Trace
 
 ALIGNMENT = 8
 """Alignment of each array, in bytes."""

@@ -1,4 +1,4 @@
-// The distribution from which the next token is drawn; `distribution` in analysis/sampling.py is the same.
+// The distribution from which the next token is drawn; `distribution` in explorer/sampling.py is the same.
 
 /**
  * @typedef {object} Settings

@@ -9,11 +9,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from transformer_viz.analysis.softmax import label_logits, sigmoid
 from transformer_viz.language import Problem
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.text.encoding import Encoding
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.special import masked
+from transformer_viz.text.special import masked
+from transformer_viz.trace.softmax import label_logits, sigmoid
 
 LIKELIEST = -1
 """In place of a label: the likeliest one."""

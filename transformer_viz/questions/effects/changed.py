@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import Compiled, Prepared
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.request import Request
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.forward import Compiled, Prepared
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.trace.request import Request
 
 MOST_NUMBERS = 16_000_000
 """Most attention weights of all layers, or logits, of a batch, unless it is a single pass."""

@@ -7,12 +7,12 @@ from typing import Unpack
 
 import numpy as np
 
-from transformer_viz.inspection.explorer import Explorer
+from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.questions.effects.answer import Asked, Certainty, of_each_token, resolve
 from transformer_viz.questions.effects.changed import changed_logits
 from transformer_viz.questions.effects.measure import numbered
 from transformer_viz.questions.effects.result import Head, HeadEffects, JointEffect, ablations
-from transformer_viz.values.request import ChangeArguments, Request, names_changes, several
+from transformer_viz.trace.request import ChangeArguments, Request, names_changes, several
 
 
 @names_changes

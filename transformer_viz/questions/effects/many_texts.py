@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 import pandas as pd
 
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import stand_in
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.forward import stand_in
 from transformer_viz.language import Problem
+from transformer_viz.questions.effects.word_effects import TextEffects, WordEffect, words_for_labels
 from transformer_viz.questions.effects.words import words_of
 from transformer_viz.text.encoding import NoTokensError
-from transformer_viz.values.texts import each_text
-from transformer_viz.values.word_effects import TextEffects, WordEffect, words_for_labels
+from transformer_viz.text.texts import each_text
 
 
 def word_effects(

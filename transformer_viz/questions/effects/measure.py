@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from transformer_viz.analysis.softmax import label_logits
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import Compiled, Prepared, stand_in
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.forward import Compiled, Prepared, stand_in
 from transformer_viz.language import Problem
 from transformer_viz.questions.effects.answer import LIKELIEST, Answer, Asked, resolve
 from transformer_viz.questions.effects.changed import ABLATION, batch_size
 from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
 from transformer_viz.questions.effects.words import Word, words_of
-from transformer_viz.values.interventions import ATTENTION_KINDS, attention_kinds
-from transformer_viz.values.request import UNCHANGED, ChangeArguments, names_changes
-from transformer_viz.values.special import UNKNOWN, is_special
+from transformer_viz.text.special import UNKNOWN, is_special
+from transformer_viz.trace.interventions import ATTENTION_KINDS, attention_kinds
+from transformer_viz.trace.request import UNCHANGED, ChangeArguments, names_changes
+from transformer_viz.trace.softmax import label_logits
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
@@ -66,8 +66,8 @@ def effects(
     Raises:
         ValueError: If there is no such answer or position; also as for `Explorer.trace`.
 
-    >>> from transformer_viz.inspection.explorer import load
-    >>> found = effects(load("imdb-sentiment"), "a boring film")
+    >>> import transformer_viz as tv
+    >>> found = effects(tv.load("imdb-sentiment"), "a boring film")
     >>> found.labels, found.words["word"].tolist()
     (('negative',), ['a', 'boring', 'film'])
     """

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transformer_viz.inspection.explorer import Explorer
-from transformer_viz.inspection.forward import Prepared
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.forward import Prepared
 from transformer_viz.questions.effects.answer import Asked, Certainty
 from transformer_viz.questions.effects.changed import changed_logits
 from transformer_viz.questions.effects.measure import estimate, left_out
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.questions.effects.words import Word, words_of
+from transformer_viz.text.special import MASK
 from transformer_viz.text.tokenizer import NoTokensError
-from transformer_viz.values.interventions import all_heads
-from transformer_viz.values.request import Request
-from transformer_viz.values.special import MASK
+from transformer_viz.trace.interventions import all_heads
+from transformer_viz.trace.request import Request
 
 CELLS = 6
 """Cells of each layer that are measured in a text, drawn by their weight: those that a picture shows."""

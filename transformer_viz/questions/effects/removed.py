@@ -3,9 +3,9 @@
 import dataclasses
 from typing import NamedTuple
 
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.interventions import attention_kinds
-from transformer_viz.values.request import Request
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.trace.interventions import attention_kinds
+from transformer_viz.trace.request import Request
 
 FIELDS = ("ablate", "mute")
 """Changes that take a head or a cell away, as its effect is estimated."""

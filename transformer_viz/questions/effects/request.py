@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Self
 
-from transformer_viz.values.request import Request
+from transformer_viz.trace.request import Request
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
+from transformer_viz.language.one_line import one_line
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.words import Word
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.interventions import all_heads, by_kind
-from transformer_viz.values.one_line import one_line
-from transformer_viz.values.zips import read_arrays
+from transformer_viz.trace.interventions import all_heads, by_kind
+from transformer_viz.trace.zips import read_arrays
 
 WORD_COLUMNS = ("word", "start", "end", "value", "by", "side")
 """Columns of `Effects.words`."""

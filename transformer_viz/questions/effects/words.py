@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis.reshape import word_of_token
 from transformer_viz.text.encoding import Encoding
 from transformer_viz.text.segmentation import chinese_words
-from transformer_viz.values.special import UNKNOWN, is_special
+from transformer_viz.text.special import UNKNOWN, is_special
+from transformer_viz.trace.reshape import word_of_token
 
 
 class Word(NamedTuple):

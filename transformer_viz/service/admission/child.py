@@ -18,12 +18,12 @@ import psutil
 
 from transformer_viz import store
 from transformer_viz.language import Problem
+from transformer_viz.network.config import UNK_ID, TransformerConfig
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.store.format import one_line
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import Tokenizer
-from transformer_viz.values.config import UNK_ID, TransformerConfig
 
 try:
     import resource
@@ -90,7 +90,7 @@ def _check(request, report):
     memory, place = request["memory"], Path(request["place"])
     report(stage="load")
     try:
-        load = load_upper_floor("inspection.load").load
+        load = load_upper_floor("store.load").load
     except Exception as error:
         raise store.ModelError("check.tensorflow", kind=type(error).__name__, command=command()) from None
     report(stage="unpack", memory=_memory())

@@ -24,31 +24,31 @@ from typing import Any, Literal
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis.survey import MeasuredText
+from transformer_viz.explorer.beams import BeamRequest, BeamTree
+from transformer_viz.network.config import UNK_ID
 from transformer_viz.network.startup import load_upper_floor
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.answer import Asked as Question
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects, Head
+from transformer_viz.questions.effects.word_effects import TextEffects
 from transformer_viz.questions.effects.words import Word, words_of
-from transformer_viz.service.engine.cost import is_quick
-from transformer_viz.service.engine.errors import EngineError
-from transformer_viz.service.engine.models import Models
-from transformer_viz.values.beams import BeamRequest, BeamTree
-from transformer_viz.values.config import UNK_ID
-from transformer_viz.values.head_roles import Typical
-from transformer_viz.values.head_survey import SurveyRequest, Text
-from transformer_viz.values.likeliest import narrowed
-from transformer_viz.values.preferences import PreferenceRequest, Preferences
-from transformer_viz.values.request import Request
-from transformer_viz.values.text_requests import (
+from transformer_viz.questions.preferences.result import PreferenceRequest, Preferences
+from transformer_viz.questions.roles.head_roles import Typical
+from transformer_viz.questions.roles.head_survey import SurveyRequest, Text
+from transformer_viz.questions.roles.survey import MeasuredText
+from transformer_viz.questions.text_requests import (
     ClassesRequest,
     TextsRequest,
     WordEffectsRequest,
     WrittenRequest,
 )
-from transformer_viz.values.trace import Trace
-from transformer_viz.values.word_effects import TextEffects
+from transformer_viz.service.engine.cost import is_quick
+from transformer_viz.service.engine.errors import EngineError
+from transformer_viz.service.engine.models import Models
+from transformer_viz.trace.likeliest import narrowed
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
 
 COMPILED_BYTES = 30 * 2**20
 """Memory of a model beside its parameters: its vocabulary, and what is compiled for it."""
@@ -69,10 +69,10 @@ SWITCH = 0.001
 """Thread switch interval in seconds, so that loading a model does not block answers."""
 
 FOR_QUESTIONS = (
-    "inspection.load",
-    "inspection.decode",
-    "inspection.head_survey",
-    "inspection.vocabulary",
+    "store.load",
+    "explorer.decode",
+    "questions.roles.measure_survey",
+    "questions.preferences.measure",
     "questions.effects.heads",
 )
 """Modules that need Keras, imported before the first question."""
@@ -198,18 +198,18 @@ def write(
     explorer: Any, request: Request, written: Sequence[int], most: int, draft: Sequence[int]
 ) -> tuple[tuple[int, ...], bool]:
     """Generate another portion; return the token ids so far, and whether the model has finished."""
-    decode, limits = load_upper_floor("inspection.decode"), {"most": most, "seconds": PORTION}
+    decode, limits = load_upper_floor("explorer.decode"), {"most": most, "seconds": PORTION}
     return decode.continue_generation(explorer, request, written, draft=draft, **limits)
 
 
 def preferences(explorer: Any, request: PreferenceRequest) -> tuple[Preferences, ...]:
     """Return which words each head of the first layer prefers."""
-    return load_upper_floor("inspection.vocabulary").word_preferences(explorer, request.query)
+    return load_upper_floor("questions.preferences.measure").word_preferences(explorer, request.query)
 
 
 def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTree:
     """Continue a beam search for another portion; return its tree so far."""
-    return load_upper_floor("inspection.decode").search(explorer, request, tree, seconds=PORTION)
+    return load_upper_floor("explorer.decode").search(explorer, request, tree, seconds=PORTION)
 
 
 def certainties(
@@ -270,7 +270,11 @@ def written_rows(
     explorer: Any, _request: WrittenRequest, rows: Sequence[tuple[str, str]]
 ) -> list[dict[str, Any]]:
     """Return what a model that writes says of the first of these rows, as many as fit into a portion."""
-    predictions, end, found = load_upper_floor("inspection.predictions"), time.monotonic() + PORTION, []
+    predictions, end, found = (
+        load_upper_floor("questions.evaluation.predictions"),
+        time.monotonic() + PORTION,
+        [],
+    )
     size = OUTPUTS if explorer.config.has_encoder else CLASSES
     for start in range(0, len(rows), size):
         found += predictions.of_written(explorer, rows[start : start + size])
@@ -294,7 +298,7 @@ def survey(
 ) -> list[MeasuredText]:
     """Return what the heads do in as many of these texts, from the first on, as fit into a portion."""
     end, found = time.monotonic() + PORTION, []
-    for measured in load_upper_floor("inspection.head_survey").measured_texts(explorer, texts, words):
+    for measured in load_upper_floor("questions.roles.measure_survey").measured_texts(explorer, texts, words):
         found.append(measured)
         if time.monotonic() > end:
             break
@@ -303,7 +307,7 @@ def survey(
 
 def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
-    explorer = load_upper_floor("inspection.load").load(model)
+    explorer = load_upper_floor("store.load").load(model)
     request = _some_request(explorer)
     explorer.run(request)
     request, due = request.changed(ablate=((0, 0),)), time.monotonic() + FIRST_LOOK

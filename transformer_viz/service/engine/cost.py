@@ -1,7 +1,7 @@
 """Cost estimate of a trace, from the sizes of the model and its input."""
 
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.request import Request
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.trace.request import Request
 
 QUICK_CHARS = 2_000
 """Longest text for the quick child, in characters."""

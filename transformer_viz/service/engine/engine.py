@@ -18,29 +18,29 @@ import numpy as np
 from cachetools import LRUCache, cachedmethod
 
 from transformer_viz import store
-from transformer_viz.analysis.survey import SurveyTotals
+from transformer_viz.explorer.beams import BeamRequest, BeamTree
+from transformer_viz.explorer.growing import with_written
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import SATURATED, Effects, HeadEffects, ablations
+from transformer_viz.questions.effects.word_effects import TextEffects
 from transformer_viz.questions.effects.words import Word
-from transformer_viz.service.engine import child
-from transformer_viz.service.engine.cost import seems_quick
-from transformer_viz.service.engine.errors import EngineError
-from transformer_viz.service.engine.worker import Worker
-from transformer_viz.text.tokenizer import NoTokensError
-from transformer_viz.values.beams import BeamRequest, BeamTree
-from transformer_viz.values.growing import with_written
-from transformer_viz.values.head_roles import kept_words
-from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest, length_order
-from transformer_viz.values.preferences import PreferenceRequest, Preferences
-from transformer_viz.values.request import EFFECTS, Request
-from transformer_viz.values.text_requests import (
+from transformer_viz.questions.preferences.result import PreferenceRequest, Preferences
+from transformer_viz.questions.roles.head_roles import kept_words
+from transformer_viz.questions.roles.head_survey import HeadSurvey, SurveyRequest, length_order
+from transformer_viz.questions.roles.survey import SurveyTotals
+from transformer_viz.questions.text_requests import (
     ClassesRequest,
     TextsRequest,
     WordEffectsRequest,
     WrittenRequest,
 )
-from transformer_viz.values.trace import Trace
-from transformer_viz.values.word_effects import TextEffects
+from transformer_viz.service.engine import child
+from transformer_viz.service.engine.cost import seems_quick
+from transformer_viz.service.engine.errors import EngineError
+from transformer_viz.service.engine.worker import Worker
+from transformer_viz.text.tokenizer import NoTokensError
+from transformer_viz.trace.request import EFFECTS, Request
+from transformer_viz.trace.trace import Trace
 
 MAX_WRITTEN = 256
 """Most tokens generated for one request."""

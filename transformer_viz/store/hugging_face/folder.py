@@ -12,7 +12,10 @@ import numpy as np
 import psutil
 
 from transformer_viz import language
+from transformer_viz.explorer.no_answer import described_output, why_no_answer
 from transformer_viz.language import LANGUAGES
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.fine_tuning import POOLED
 from transformer_viz.store.format import (
     ModelError,
     StoredModel,
@@ -35,9 +38,6 @@ from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
 from transformer_viz.store.hugging_face.tokenizer_files import gives_segments, tokenizers_of
 from transformer_viz.store.hugging_face.way_out import with_way_out
 from transformer_viz.text.foreign import special_fields
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.fine_tuning import POOLED
-from transformer_viz.values.no_answer import described_output, why_no_answer
 
 NEEDED = 1.5
 """Bytes of memory for a byte of parameters: the model, and the tensors of a text."""

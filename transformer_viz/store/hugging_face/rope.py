@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from transformer_viz.network.checks import is_positive
 from transformer_viz.store.format import ModelError
 from transformer_viz.store.hugging_face.families import FULL, SLIDING, Family
 from transformer_viz.store.limits import LARGEST_FIELDS
-from transformer_viz.values.checks import is_positive
 
 SCALING = {"rotary_base": "rotary_scaling", "window_rotary_base": "window_rotary_scaling"}
 """Field of a base of wavelengths -> field of their scaling factors."""

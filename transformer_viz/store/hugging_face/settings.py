@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from transformer_viz.network.checks import is_positive
+from transformer_viz.network.config import NO_ID, TransformerConfig
+from transformer_viz.network.trace_size import trace_bytes
 from transformer_viz.store.format import ModelError, one_line
 from transformer_viz.store.hugging_face.by_layer import windows
 from transformer_viz.store.hugging_face.families import (
@@ -20,9 +23,6 @@ from transformer_viz.store.hugging_face.families import (
 )
 from transformer_viz.store.hugging_face.rope import rotary
 from transformer_viz.store.limits import LARGEST_FIELDS, MAX_TRACE, check_sizes
-from transformer_viz.values.checks import is_positive
-from transformer_viz.values.config import NO_ID, TransformerConfig
-from transformer_viz.values.trace_size import trace_bytes
 
 SHORTEST = 16
 """Tokens of a text below which `max_len` is not reduced for the size of its trace."""

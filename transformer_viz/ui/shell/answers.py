@@ -13,29 +13,29 @@ import streamlit as st
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
+from transformer_viz.explorer.beams import BeamRequest, BeamTree
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects, HeadEffects
-from transformer_viz.service.engine import EngineError
-from transformer_viz.service.opening import keep_answer, kept_answer
-from transformer_viz.store.places import command
-from transformer_viz.text.tokenizer import NoTokensError
-from transformer_viz.ui.shell.journal import note
-from transformer_viz.ui.shell.language import t
-from transformer_viz.ui.shell.problems import error_text, show_problem
-from transformer_viz.ui.shell.server import opening_requests, shared_engine
-from transformer_viz.ui.shell.session import give_way, is_fragment_run
-from transformer_viz.values.beams import BeamRequest, BeamTree
-from transformer_viz.values.head_survey import HeadSurvey, SurveyRequest
-from transformer_viz.values.preferences import PreferenceRequest, Preferences
-from transformer_viz.values.request import EFFECTS, Request
-from transformer_viz.values.text_requests import (
+from transformer_viz.questions.effects.word_effects import TextEffects
+from transformer_viz.questions.preferences.result import PreferenceRequest, Preferences
+from transformer_viz.questions.roles.head_survey import HeadSurvey, SurveyRequest
+from transformer_viz.questions.text_requests import (
     ClassesRequest,
     TextsRequest,
     WordEffectsRequest,
     WrittenRequest,
 )
-from transformer_viz.values.trace import Trace
-from transformer_viz.values.word_effects import TextEffects
+from transformer_viz.service.engine import EngineError
+from transformer_viz.service.opening import keep_answer, kept_answer
+from transformer_viz.store.places import command
+from transformer_viz.text.tokenizer import NoTokensError
+from transformer_viz.trace.request import EFFECTS, Request
+from transformer_viz.trace.trace import Trace
+from transformer_viz.ui.shell.journal import note
+from transformer_viz.ui.shell.language import t
+from transformer_viz.ui.shell.problems import error_text, show_problem
+from transformer_viz.ui.shell.server import opening_requests, shared_engine
+from transformer_viz.ui.shell.session import give_way, is_fragment_run
 
 MAX_BYTES = 128 * 2**20
 """Memory of cached answers, in bytes; a larger answer is not cached."""

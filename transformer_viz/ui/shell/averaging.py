@@ -4,11 +4,11 @@ from itertools import groupby
 
 import streamlit as st
 
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.captions import counted_texts
+from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.patterns import MIN_AVERAGING
 from transformer_viz.ui.shell.language import t, words
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.head_roles import HeadRoles
-from transformer_viz.values.patterns import MIN_AVERAGING
 
 
 def show_averaging(roles: HeadRoles | None, config: TransformerConfig) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.data import tasks
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.figures import learning_curves
 from transformer_viz.pictures.figures.learning import SHARES
 from transformer_viz.ui.shell.averaging import show_averaging
@@ -22,7 +23,6 @@ from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.confusion import show_confusion
 from transformer_viz.ui.shell.heads import head_roles_of
 from transformer_viz.ui.shell.language import escaped, t, words
-from transformer_viz.values.config import TransformerConfig
 
 TASKS = {
     "classification": "task.classification",

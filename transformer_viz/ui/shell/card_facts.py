@@ -1,8 +1,8 @@
 """Access to the parts of a card; values of an unexpected type count as missing."""
 
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.store import ModelSummary
-from transformer_viz.values.config import TransformerConfig
 
 MAX_LIMITS = 1_000
 """Maximum length of the text on the limits of a model, in characters."""

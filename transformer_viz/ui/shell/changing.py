@@ -4,7 +4,7 @@ import json
 
 import streamlit as st
 
-from transformer_viz.values.request import Changes, Request
+from transformer_viz.trace.request import Changes, Request
 
 CHANGES, BEFORE = "changes", "before"
 """Session keys: JSON of `Changes.to_dict`, and that of the request of the other run; "": none."""

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.listing import list_runs, runs_folder
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.listing import list_runs, runs_folder
 from transformer_viz.ui.shell.login import account
 
 COOKIE = "transformer-viz-visitor"

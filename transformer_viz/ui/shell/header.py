@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer_viz import store
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.store.names import SUCCESSORS
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.card_facts import config_of
@@ -24,7 +25,6 @@ from transformer_viz.ui.shell.server import GOODBYE, first_model, has_window
 from transformer_viz.ui.shell.shelf import kind_of, purpose_of, shown_models
 from transformer_viz.ui.shell.streamlit_texts import translate_streamlit
 from transformer_viz.ui.shell.style import show_style
-from transformer_viz.values.config import TransformerConfig
 
 UNCHOSEN = "unchosen-model"
 """Session key of the model that the app has opened by itself."""

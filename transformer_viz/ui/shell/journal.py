@@ -12,7 +12,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer_viz.runs.listing import runs_folder
+from transformer_viz.training.runs.listing import runs_folder
 from transformer_viz.ui.shell.session import visitor
 
 MAX_BYTES, KEPT = 1_000_000, 3

@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.language import Problem
+from transformer_viz.lessons.lesson import ANSWER, HEAD, KEY, TRAINING, Lesson
 from transformer_viz.pictures.lessons import (
     broken_claims,
     choices_of,
@@ -15,7 +16,8 @@ from transformer_viz.pictures.lessons import (
     trainings_of,
     truth_of,
 )
-from transformer_viz.runs.alike import best_training
+from transformer_viz.trace.request import EFFECTS, Request
+from transformer_viz.training.runs.alike import best_training
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card import metric_name, metric_text
 from transformer_viz.ui.shell.changing import begin_compared
@@ -25,8 +27,6 @@ from transformer_viz.ui.shell.lessons import GUESS, GUESSED, REVEALED, begin, cl
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.projector import is_for_projector
 from transformer_viz.ui.shell.shelf import shown_models
-from transformer_viz.values.lesson import ANSWER, HEAD, KEY, TRAINING, Lesson
-from transformer_viz.values.request import EFFECTS, Request
 
 ROOM = "<style>:root {{ --below: {below}; --beside: {beside} }}</style>"
 """What the page leaves free for the strip: a height below it, or for a projector a width beside it; without a

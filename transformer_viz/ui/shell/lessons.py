@@ -3,13 +3,13 @@
 import streamlit as st
 
 from transformer_viz.language import Problem
+from transformer_viz.lessons.lesson import Lesson
+from transformer_viz.lessons.read import Shelf, list_lessons
 from transformer_viz.pictures.changes import is_offered
-from transformer_viz.store.lessons import Shelf, list_lessons
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.changing import begin_unchanged
 from transformer_viz.ui.shell.language import words
 from transformer_viz.ui.shell.projector import keep_choice
-from transformer_viz.values.lesson import Lesson
 
 LESSON = "lesson"
 """Session and URL key of the name of the lesson that is open; "": none."""

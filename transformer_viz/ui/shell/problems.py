@@ -8,8 +8,8 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.language import Phrase, sentence_of
-from transformer_viz.runs.errors import BusyError, QuotaError, UnwritableError
-from transformer_viz.runs.listing import runs_folder
+from transformer_viz.training.runs.errors import BusyError, QuotaError, UnwritableError
+from transformer_viz.training.runs.listing import runs_folder
 from transformer_viz.ui.shell.card import size_text
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.shelf import home

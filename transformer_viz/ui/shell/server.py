@@ -15,16 +15,16 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.language import LANGUAGES, OWN_VARIABLE, Words, language_here
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.listing import list_runs
 from transformer_viz.service.engine import Engine
 from transformer_viz.service.opening import kept_answer
 from transformer_viz.service.trainer import Trainer
 from transformer_viz.service.window import OPENED, Presence, until_closed
+from transformer_viz.trace.request import Request
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.listing import list_runs
 from transformer_viz.ui.shell.card_facts import examples_of
 from transformer_viz.ui.shell.classroom import TEACHER, is_classroom, teacher_secret
 from transformer_viz.ui.shell.journal import open_log
-from transformer_viz.values.request import Request
 
 FIRST_MODELS = {"en": ("imdb-sentiment", "reviews-next"), "zh": ("reviews-zh", "poems-zh")}
 """Language -> names of the models with which the app and *Writing* open, if they exist; that of the app in

@@ -11,13 +11,13 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.data.tasks import TASKS
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.store.names import is_name, name_from
 from transformer_viz.store.places import command
 from transformer_viz.ui.shell.card_facts import config_of, examples_of, part, text_in
 from transformer_viz.ui.shell.classroom import is_classroom, is_teacher, own_models, owner, visitors_folder
 from transformer_viz.ui.shell.language import escaped, sendable, t, words
 from transformer_viz.ui.shell.server import sorted_models
-from transformer_viz.values.config import TransformerConfig
 
 VISITOR_BYTES = 100 * 10**6
 """Quota of one visitor's models in classroom mode, in bytes."""

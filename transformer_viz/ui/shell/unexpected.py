@@ -12,7 +12,7 @@ import streamlit as st
 from transformer_viz.ui.shell.journal import frames_of, note
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.session import visitor
-from transformer_viz.values.version import __version__
+from transformer_viz.version import __version__
 
 LIBRARIES = ("streamlit", "numpy", "pandas", "plotly", "keras", "tensorflow", "tokenizers")
 

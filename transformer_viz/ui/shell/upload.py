@@ -10,8 +10,8 @@ from transformer_viz.data.columns import HEADERLESS
 from transformer_viz.data.encodings import ENCODINGS, UTF_8
 from transformer_viz.data.table import numbered
 from transformer_viz.language import sentence_of
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.uploads import Upload, keep_upload
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.uploads import Upload, keep_upload
 from transformer_viz.ui.shell.classroom import keep_visitor, owner
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.problems import show_problem

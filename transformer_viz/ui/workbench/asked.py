@@ -13,9 +13,9 @@ from transformer_viz.pictures.looks import LOOKS, ONE_HEAD
 from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.gaps import Change, ChangedText, filled
 from transformer_viz.text.tokenizer import clean_text
+from transformer_viz.trace.request import TRACE, UNCHANGED, Changes, Request
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.sentence import MAX_CHARS, MAX_TARGET_CHARS
-from transformer_viz.values.request import TRACE, UNCHANGED, Changes, Request
 
 Find = Callable[[str], store.ModelSummary | None]
 """Returns a usable model that the visitor sees, by its name or reference; None: there is none."""

@@ -5,11 +5,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from transformer_viz.questions.effects.result import HeadEffects
+from transformer_viz.trace.comparison import Comparison, compare
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.workbench.asked import Asked
 from transformer_viz.ui.workbench.said import Item
-from transformer_viz.values.comparison import Comparison, compare
-from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Trace
 
 Ask = Callable[[Request], Any]
 """Returns the answer of the engine to a request."""

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from transformer_viz.language import Problem
+from transformer_viz.lessons.lesson import HEAD, Lesson
+from transformer_viz.lessons.read import list_lessons
 from transformer_viz.pictures.lessons import LessonView, truth_of, view_of
-from transformer_viz.store.lessons import list_lessons
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.workbench.asked import Asked
-from transformer_viz.values.lesson import HEAD, Lesson
-from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Trace
 
 
 def lesson_view(asked: Asked, trace: Trace, ask: Callable[[Request], Any]) -> LessonView | None:

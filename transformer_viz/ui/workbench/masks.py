@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from transformer_viz.analysis.masking import blocked_rows, future_share, padding_share
-from transformer_viz.analysis.masks import mask_from_bits, mask_to_bits, named_mask
+from transformer_viz.explorer.growing import sized
 from transformer_viz.language import Words, joined
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.named_masks import mask_from_bits, mask_to_bits, named_mask
 from transformer_viz.pictures.labels import label_of, shown_tokens, written_text
+from transformer_viz.text.special import PAD
+from transformer_viz.trace.masking import blocked_rows, future_share, padding_share
+from transformer_viz.trace.request import UNCHANGED, Request
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.workbench.asked import Asked
 from transformer_viz.ui.workbench.experiment import Ask, Experiment, Found, Menu, group, number_in, slider
 from transformer_viz.ui.workbench.said import plain
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.growing import sized
-from transformer_viz.values.request import UNCHANGED, Request
-from transformer_viz.values.special import PAD
-from transformer_viz.values.trace import Trace
 
 CHOICES = ("own", "causal", "padding", "window", "none", "painted")
 """All masks, in the order in which they are offered."""

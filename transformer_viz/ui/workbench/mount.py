@@ -3,6 +3,8 @@
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.answers import answer
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.changing import BEFORE, CHANGES
@@ -14,8 +16,6 @@ from transformer_viz.ui.shell.projector import is_projected, keep_projector
 from transformer_viz.ui.shell.session import visitor
 from transformer_viz.ui.shell.shelf import home
 from transformer_viz.ui.workbench.seat import Run, Seat, new_seat
-from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Trace
 
 KEY = "workbench"
 """Key of the component."""

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis.order import in_original_order
 from transformer_viz.language import Words
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.changes import other_positions
 from transformer_viz.pictures.labels import answer_text
 from transformer_viz.pictures.theme import percent
 from transformer_viz.text.scripts import main_script
+from transformer_viz.trace.order import permutation_of
+from transformer_viz.trace.original_order import in_original_order
+from transformer_viz.trace.request import UNCHANGED, Request
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.workbench.asked import Asked
 from transformer_viz.ui.workbench.experiment import Ask, Experiment, Found, Menu, group, number_in
 from transformer_viz.ui.workbench.said import Item, plain
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.order import permutation_of
-from transformer_viz.values.request import UNCHANGED, Request
-from transformer_viz.values.trace import Trace
 
 LAST_SEED = 999_999
 """Largest seed of a shuffle."""

@@ -15,6 +15,8 @@ from transformer_viz.questions.effects.result import Effects
 from transformer_viz.service.engine import EngineError
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import NoTokensError
+from transformer_viz.trace.likeliest import is_whole
+from transformer_viz.trace.request import EFFECTS, UNCHANGED
 from transformer_viz.ui.shell.answers import cached_answer, whole_answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.journal import note
@@ -38,8 +40,6 @@ from transformer_viz.ui.workbench.reasons import (
 from transformer_viz.ui.workbench.said import plain, problem_of
 from transformer_viz.ui.workbench.seat import Run, Seat
 from transformer_viz.ui.workbench.view import File, Found, file_of, map_bytes, vectors_of_layer, view_bytes
-from transformer_viz.values.likeliest import is_whole
-from transformer_viz.values.request import EFFECTS, UNCHANGED
 
 Tell = Callable[[dict[str, Any] | None], None]
 """Sends a line to the browser; None: nothing. It raises `GoneError` once nobody reads any more."""

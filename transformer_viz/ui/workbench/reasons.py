@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from transformer_viz.language import Words, joined
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.compared import measured_heads, placed_effects
 from transformer_viz.pictures.effects import signed
 from transformer_viz.pictures.labels import label_of
@@ -14,15 +15,14 @@ from transformer_viz.pictures.why import LEAST, NUMBER_FROM, full_colour, measur
 from transformer_viz.questions.effects.removed import removed
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects
+from transformer_viz.text.special import PAD
 from transformer_viz.text.unicode import visible
+from transformer_viz.trace.comparison import Comparison
+from transformer_viz.trace.likeliest import is_whole
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.card_facts import agreements_of, config_of
 from transformer_viz.ui.workbench.asked import Asked
 from transformer_viz.ui.workbench.said import plain
-from transformer_viz.values.comparison import Comparison
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.likeliest import is_whole
-from transformer_viz.values.special import PAD
-from transformer_viz.values.trace import Trace
 
 HEAD = 2
 """Numbers that name a head: layer and head."""

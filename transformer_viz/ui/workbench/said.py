@@ -11,23 +11,23 @@ from typing import Any
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis.reshape import word_of_token
+from transformer_viz.explorer.no_answer import why_no_answer
 from transformer_viz.language import Phrase, Words, sentence_of
+from transformer_viz.network.config import NO_ID, TransformerConfig
 from transformer_viz.pictures.labels import answer_text, label_of, written_text
 from transformer_viz.text.gaps import ChangedText
 from transformer_viz.text.scripts import CJK, main_script
 from transformer_viz.text.segmentation import chinese_words
+from transformer_viz.text.special import MASKS, SPACE, SPECIAL, UNK, UNKNOWN, is_special
 from transformer_viz.text.unicode import visible
+from transformer_viz.trace.comparison import Comparison
+from transformer_viz.trace.reshape import word_of_token
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell import card_facts
 from transformer_viz.ui.shell.card_facts import config_of, count_in, examples_of, limits_in
 from transformer_viz.ui.shell.language import sendable
 from transformer_viz.ui.shell.problems import without_folders
 from transformer_viz.ui.workbench.asked import tokenizer_in
-from transformer_viz.values.comparison import Comparison
-from transformer_viz.values.config import NO_ID, TransformerConfig
-from transformer_viz.values.no_answer import why_no_answer
-from transformer_viz.values.special import MASKS, SPACE, SPECIAL, UNK, UNKNOWN, is_special
-from transformer_viz.values.trace import Trace
 
 Item = dict[str, Any]
 """A sentence ("said"), a bar ("bar": its share, "text") or a button ("press": its text, "act")."""

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 
 from cachetools import LRUCache
 
-from transformer_viz.values.request import Changes, Request
+from transformer_viz.trace.request import Changes, Request
 
 MOST_KEYS = 500
 """Answers of a session whose keys are known; a browser whose key is forgotten asks again."""

@@ -7,9 +7,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from transformer_viz import store
-from transformer_viz.analysis.sampling import distribution, possible
+from transformer_viz.explorer.sampling import distribution, possible
+from transformer_viz.network.config import never_written
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.service.engine import EngineError
+from transformer_viz.trace.request import Request
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.answers import cached_answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.sentence import MAX_CHARS
@@ -18,9 +21,6 @@ from transformer_viz.ui.workbench.asked import UnknownError
 from transformer_viz.ui.workbench.question import Tell
 from transformer_viz.ui.workbench.seat import Seat
 from transformer_viz.ui.workbench.written import Steps, request_of, room_behind, sampling_of
-from transformer_viz.values.config import never_written
-from transformer_viz.values.request import Request
-from transformer_viz.values.trace import Trace
 
 LISTED = 50
 """Number of the likeliest tokens of each step that are sent."""

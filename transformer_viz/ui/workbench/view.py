@@ -11,7 +11,6 @@ import numpy as np
 from cachetools import LRUCache, cached
 
 from transformer_viz import store
-from transformer_viz.analysis.stream import output_names
 from transformer_viz.language import Words
 from transformer_viz.pictures.changes import acts_of, chips_of
 from transformer_viz.pictures.compared import compared_payload, placed_effects
@@ -26,6 +25,9 @@ from transformer_viz.pictures.pipeline import pipeline_of
 from transformer_viz.pictures.views import page
 from transformer_viz.questions.effects.result import Effects, ablations
 from transformer_viz.text.gaps import ChangedText
+from transformer_viz.trace.comparison import Comparison
+from transformer_viz.trace.stream import output_names
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.heads import head_roles_of, stamp_of
@@ -46,8 +48,6 @@ from transformer_viz.ui.workbench.said import (
     stand_in_of,
     words_read,
 )
-from transformer_viz.values.comparison import Comparison
-from transformer_viz.values.trace import Trace
 
 MAX_BYTES = 64 * 2**20
 """Memory of what is packed, in bytes; what is larger is packed anew each time."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
-from transformer_viz.values.config import END_ID, TransformerConfig, never_written
-from transformer_viz.values.request import Request
+from transformer_viz.network.config import END_ID, TransformerConfig, never_written
+from transformer_viz.trace.request import Request
 
 
 class Steps(NamedTuple):

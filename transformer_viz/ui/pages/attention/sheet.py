@@ -10,6 +10,8 @@ from transformer_viz.pictures.captions import measure_name
 from transformer_viz.pictures.evidence import meaning_of
 from transformer_viz.pictures.figures import shares_histogram
 from transformer_viz.pictures.sheet import distance_names, evidence_sheet, patterns_of_sheet, sheet_text
+from transformer_viz.questions.roles.head_survey import ENTROPY_BINS, HeadSurvey
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.components import component
@@ -17,8 +19,6 @@ from transformer_viz.ui.shell.heads import SURVEY_HEAD, opening_of
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.sentence import use_example
 from transformer_viz.ui.shell.tables import csv_for_excel
-from transformer_viz.values.head_survey import ENTROPY_BINS, HeadSurvey
-from transformer_viz.values.trace import Trace
 
 WIDTH = 64
 """Width of a listed text, in Latin letters; a Chinese character is as wide as two."""

@@ -13,7 +13,13 @@ from transformer_viz.data import (
     read_pairs,
     read_texts,
 )
-from transformer_viz.runs.uploads import Upload
+from transformer_viz.questions.roles.head_survey import (
+    MAX_SURVEY_TEXTS,
+    HeadSurvey,
+    SurveyRequest,
+    Text,
+)
+from transformer_viz.training.runs.uploads import Upload
 from transformer_viz.ui.pages.attention.sheet import show_sheet
 from transformer_viz.ui.shell.answers import head_survey
 from transformer_viz.ui.shell.card_facts import config_of
@@ -22,12 +28,6 @@ from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
 from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload, file_key
 from transformer_viz.ui.workbench.mount import shown_trace
-from transformer_viz.values.head_survey import (
-    MAX_SURVEY_TEXTS,
-    HeadSurvey,
-    SurveyRequest,
-    Text,
-)
 
 KEPT = 3
 """Surveys kept in a session."""

@@ -7,9 +7,6 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis.calibration import calibration_error, reliability
-from transformer_viz.analysis.evaluation import confusion, label_scores, share_interval
-from transformer_viz.analysis.naive_bayes import bag_of_words_accuracy
 from transformer_viz.data import (
     BadRows,
     DataError,
@@ -31,7 +28,11 @@ from transformer_viz.data.predicted import (
 from transformer_viz.data.written import written
 from transformer_viz.language import joined
 from transformer_viz.pictures.figures.reliability import reliability_diagram
-from transformer_viz.runs.uploads import Upload
+from transformer_viz.questions.evaluation.calibration import calibration_error, reliability
+from transformer_viz.questions.evaluation.naive_bayes import bag_of_words_accuracy
+from transformer_viz.questions.evaluation.scores import confusion, label_scores, share_interval
+from transformer_viz.questions.text_requests import FIRST_TEXTS, ClassesRequest
+from transformer_viz.training.runs.uploads import Upload
 from transformer_viz.ui.pages.evaluation.table import show_rows
 from transformer_viz.ui.pages.evaluation.words import show_words
 from transformer_viz.ui.pages.evaluation.written import show_written
@@ -46,7 +47,6 @@ from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
 from transformer_viz.ui.shell.shelf import offer_models, shown_models
 from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload
-from transformer_viz.values.text_requests import FIRST_TEXTS, ClassesRequest
 
 DONE, OPENED, EVERY = "evaluation-done", "evaluation-opened", "evaluation-every"
 """Session keys: key -> probabilities, whether a row is to be opened on Attention, and beginning of those of

@@ -7,14 +7,14 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.ui.shell.answers import word_effects
-from transformer_viz.ui.shell.language import escaped, t
-from transformer_viz.values.text_requests import WordEffectsRequest
-from transformer_viz.values.word_effects import (
+from transformer_viz.questions.effects.word_effects import (
     FEWEST_TEXTS,
     TextEffects,
     words_for_labels,
 )
+from transformer_viz.questions.text_requests import WordEffectsRequest
+from transformer_viz.ui.shell.answers import word_effects
+from transformer_viz.ui.shell.language import escaped, t
 
 DONE = "evaluation-words"
 """Session key: (model, file) -> effects in each text."""

@@ -16,7 +16,8 @@ from transformer_viz.data import (
 )
 from transformer_viz.data.predicted import written_frame
 from transformer_viz.data.written import written
-from transformer_viz.runs.uploads import Upload
+from transformer_viz.questions.text_requests import WrittenRequest
+from transformer_viz.training.runs.uploads import Upload
 from transformer_viz.ui.pages.evaluation.table import show_rows
 from transformer_viz.ui.shell.answers import written_rows
 from transformer_viz.ui.shell.card_facts import config_of
@@ -24,7 +25,6 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
 from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload
-from transformer_viz.values.text_requests import WrittenRequest
 
 DONE = "evaluation-written"
 """Session key: (model, file, rows) -> its outputs and likelihoods."""

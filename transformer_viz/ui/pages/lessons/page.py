@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from transformer_viz.lessons.lesson import Lesson
 from transformer_viz.pictures.worksheet import worksheet
 from transformer_viz.ui.shell.language import escaped, t, words
 from transformer_viz.ui.shell.lessons import lessons
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.shelf import shown_models
-from transformer_viz.values.lesson import Lesson
 
 
 def show(open_lesson: Callable[[Lesson], None]) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis.positions import (
+from transformer_viz.network.positions import (
     one_hot_positions,
     position_table,
     relative_buckets,

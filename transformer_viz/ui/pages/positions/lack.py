@@ -6,11 +6,11 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.language import joined
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.text.scripts import main_script
 from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.shelf import open_with_text, shown_models
-from transformer_viz.values.config import TransformerConfig
 
 OFFERED = 2
 """Maximum number of models with positions to offer instead."""

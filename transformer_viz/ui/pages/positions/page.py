@@ -3,6 +3,7 @@
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.ui.pages.positions.kinds import show_kinds, show_rotation
 from transformer_viz.ui.pages.positions.table import show_table
 from transformer_viz.ui.shell.card_facts import config_of
@@ -10,7 +11,6 @@ from transformer_viz.ui.shell.explained import show_explained
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.pipeline import show_pipeline
 from transformer_viz.ui.shell.title_row import show_title_row
-from transformer_viz.values.config import TransformerConfig
 
 EXPERIMENT = "experiment"
 """The view that is the workbench."""

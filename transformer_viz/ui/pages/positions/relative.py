@@ -4,7 +4,8 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis.positions import relative_buckets
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.positions import relative_buckets
 from transformer_viz.pictures.figures import distance_curves, distance_heatmap
 from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.ui.pages.positions.labels import labels
@@ -13,7 +14,6 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
-from transformer_viz.values.config import TransformerConfig
 
 DISTANCE = 20
 """Default for the largest distance shown."""

@@ -4,7 +4,8 @@ import numpy as np
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.analysis.positions import position_similarity, position_table, similarity_by_distance
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.positions import position_similarity, position_table, similarity_by_distance
 from transformer_viz.pictures.figures import dimension_curves, position_heatmap, similarity_map
 from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.ui.pages.positions.labels import labels
@@ -16,7 +17,6 @@ from transformer_viz.ui.shell.card_facts import config_of, examples_of
 from transformer_viz.ui.shell.charts import draw, theme
 from transformer_viz.ui.shell.language import t
 from transformer_viz.ui.shell.problems import error_text
-from transformer_viz.values.config import TransformerConfig
 
 ROWS = 64
 """Default number of positions shown."""

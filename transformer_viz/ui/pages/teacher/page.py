@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from transformer_viz import store
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.listing import list_runs
-from transformer_viz.runs.quota import bytes_in
-from transformer_viz.runs.state import ACTIVE
-from transformer_viz.runs.uploads import sweep_uploads, uploads_bytes
 from transformer_viz.service.trainer import QUOTA
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.listing import list_runs
+from transformer_viz.training.runs.quota import bytes_in
+from transformer_viz.training.runs.state import ACTIVE
+from transformer_viz.training.runs.uploads import sweep_uploads, uploads_bytes
 from transformer_viz.ui.shell.card import size_text, task_of
 from transformer_viz.ui.shell.classroom import short_name, visitors_folder
 from transformer_viz.ui.shell.language import t

@@ -20,8 +20,8 @@ from transformer_viz.data import (
     without_rare_labels,
 )
 from transformer_viz.data.columns import example_of_several
-from transformer_viz.runs.uploads import Upload
 from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.training.runs.uploads import Upload
 
 MAX_VOCABULARY = 20_000
 """Maximum vocabulary size counted for the report."""

@@ -9,10 +9,10 @@ from streamlit.delta_generator import DeltaGenerator
 from transformer_viz.data import COLUMN_ROLES, DataError, DataReport, Preview
 from transformer_viz.data.columns import MAX_LABELS
 from transformer_viz.language import joined
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.recipes import FEW_ROWS, RECIPES, file_defaults
-from transformer_viz.runs.uploads import Upload
 from transformer_viz.text.tokenizer import TOKEN_KINDS
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.recipes import FEW_ROWS, RECIPES, file_defaults
+from transformer_viz.training.runs.uploads import Upload
 from transformer_viz.ui.pages.train.counting import MAX_COUNTED, Reading, count
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t

@@ -9,18 +9,18 @@ import numpy as np
 import streamlit as st
 from cachetools import LRUCache, cached
 
-from transformer_viz.analysis.heads import entropy
 from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.pictures.views import curves_of, heads_forming
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.log import file_stamp
-from transformer_viz.runs.state import ACTIVE
+from transformer_viz.questions.roles.heads import entropy
+from transformer_viz.trace.trace import Trace
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.log import file_stamp
+from transformer_viz.training.runs.state import ACTIVE
 from transformer_viz.ui.shell.card import metric_name
 from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import sendable, t
 from transformer_viz.ui.shell.titles import title_of
-from transformer_viz.values.trace import Trace
 
 MAX_FRAMES = 48
 """Maximum number of frames of a time-lapse; of more, every n-th is used."""

@@ -5,11 +5,13 @@ from collections.abc import Callable
 import psutil
 import streamlit as st
 
-from transformer_viz.runs.cost import estimate
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.job import TrainingJob
-from transformer_viz.runs.listing import is_busy
+from transformer_viz.lessons.lesson import KEY, Lesson
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.training.runs.cost import estimate
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.listing import is_busy
 from transformer_viz.ui.pages.train.data import ask_material, choose_task
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.run import show_run
@@ -21,8 +23,6 @@ from transformer_viz.ui.shell.lesson_strip import beside_lesson
 from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import titles_of
-from transformer_viz.values.config import TransformerConfig
-from transformer_viz.values.lesson import KEY, Lesson
 
 
 def show(open_model: Callable[[str], None]) -> None:

@@ -9,12 +9,13 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.data import BadRows
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.figures import learning_curves
-from transformer_viz.runs.errors import RunError
-from transformer_viz.runs.folder import TrainingRun
-from transformer_viz.runs.listing import runs_ahead
-from transformer_viz.runs.state import ACTIVE, RunState
-from transformer_viz.runs.uploads import sweep_uploads
+from transformer_viz.training.runs.errors import RunError
+from transformer_viz.training.runs.folder import TrainingRun
+from transformer_viz.training.runs.listing import runs_ahead
+from transformer_viz.training.runs.state import ACTIVE, RunState
+from transformer_viz.training.runs.uploads import sweep_uploads
 from transformer_viz.ui.pages.train.forming import (
     choose_heads,
     first_pictures,
@@ -31,7 +32,6 @@ from transformer_viz.ui.shell.problems import error_text, show_problem
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.shelf import free_name, home, name_problem, shown_models
 from transformer_viz.ui.shell.titles import title_of
-from transformer_viz.values.config import TransformerConfig
 
 REFRESH_SECONDS = 1
 """Seconds between two updates of an active run."""

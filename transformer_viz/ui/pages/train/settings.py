@@ -8,9 +8,12 @@ from typing import Any
 import streamlit as st
 
 from transformer_viz.language import joined
-from transformer_viz.runs.job import LONGEST_PROBE, TrainingJob
-from transformer_viz.runs.recipes import RECIPES, Recipe, fine_tuning, presets_for
-from transformer_viz.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
+from transformer_viz.lessons.lesson import OF_ITS_TASK, Lesson
+from transformer_viz.network.config import CHOICES, TransformerConfig
+from transformer_viz.network.presets import PRESETS
+from transformer_viz.training.runs.job import LONGEST_PROBE, TrainingJob
+from transformer_viz.training.runs.recipes import RECIPES, Recipe, fine_tuning, presets_for
+from transformer_viz.training.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
 from transformer_viz.ui.shell.card import kind_name
@@ -18,9 +21,6 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import owner
 from transformer_viz.ui.shell.language import t, words
 from transformer_viz.ui.shell.upload import WIDTH
-from transformer_viz.values.config import CHOICES, TransformerConfig
-from transformer_viz.values.lesson import OF_ITS_TASK, Lesson
-from transformer_viz.values.presets import PRESETS
 
 LAYERS = range(1, 7)
 HEADS = (1, 2, 4, 8)

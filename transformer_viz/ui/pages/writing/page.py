@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.pages.writing.steps import kept_steps
 from transformer_viz.ui.pages.writing.views import OPENED, VIEWS, Shown
 from transformer_viz.ui.shell.answers import answer
@@ -17,7 +18,6 @@ from transformer_viz.ui.shell.shelf import home, offer_models, select_model, usa
 from transformer_viz.ui.shell.title_row import show_title_row
 from transformer_viz.ui.workbench.said import notes_of, reader_of
 from transformer_viz.ui.workbench.written import request_of, room_behind
-from transformer_viz.values.trace import Trace
 
 
 def show(model: store.ModelSummary, open_attention: Callable[[], None]) -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import streamlit as st
 
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.ui.shell.address import keep, to_address
 from transformer_viz.ui.shell.session import is_history_navigation
 from transformer_viz.ui.workbench.written import Steps
-from transformer_viz.values.config import TransformerConfig
 
 KEY = "written"
 """Name in the URL and in the session."""

@@ -5,9 +5,13 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from transformer_viz import store
+from transformer_viz.explorer.beams import BeamRequest
 from transformer_viz.language import joined
+from transformer_viz.network.config import never_written
 from transformer_viz.pictures.beams import beams_of
 from transformer_viz.pictures.writing import Written, prompt_text, step_of
+from transformer_viz.trace.likeliest import is_whole
+from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.pages.writing.settings import keep_settings, kept_settings
 from transformer_viz.ui.pages.writing.steps import act, can_undo
 from transformer_viz.ui.shell.address import choose_number
@@ -19,10 +23,6 @@ from transformer_viz.ui.shell.language import sendable, t, words
 from transformer_viz.ui.shell.projector import is_projected
 from transformer_viz.ui.workbench.mount import own_seat
 from transformer_viz.ui.workbench.written import Room, Steps, request_of
-from transformer_viz.values.beams import BeamRequest
-from transformer_viz.values.config import never_written
-from transformer_viz.values.likeliest import is_whole
-from transformer_viz.values.trace import Trace
 
 STEP, BEAMS = "writing-step", "writing-beams"
 """Session keys of the components."""

@@ -1,1 +1,0 @@
-"""Analysis of attention weights, masks and position encodings, in NumPy."""

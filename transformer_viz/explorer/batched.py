@@ -1,0 +1,131 @@
+"""The attention of many texts, several in one forward pass."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from transformer_viz.data.batches import pad
+from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.forward import Compiled, Prepared
+from transformer_viz.network.masks import padding_mask
+from transformer_viz.network.tensors import Attentions, AttentionTrace, flatten, weights_only
+from transformer_viz.text.encoding import Encoding
+from transformer_viz.trace.trace import by_layer
+
+MOST_TEXTS = 32
+"""Most texts of a batch."""
+
+MOST_WEIGHTS = 8_000_000
+"""Most attention weights of a batch over all layers and heads, unless it is a single text."""
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
+
+
+def batched_attention(
+    explorer: Explorer, texts: Iterable[Prepared | None]
+) -> Iterator[tuple[Prepared | None, dict[str, Attentions]]]:
+    """Yield each text with its attention, in order; computed lazily, a batch of texts at a time.
+
+    Texts that follow one another should be of similar length. [PAD] gets no weight, also in a model that does
+    not mask it, so that no weight depends on the other texts of the batch, except for rounding.
+
+    Args:
+        explorer: `Explorer`.
+        texts: As `Explorer.prepare` returns them, without changes; None stands for a text without tokens.
+
+    Yields:
+        The text; and kind of attention -> its layers, with weights only, as `Trace.kinds`; {} for None.
+    """
+    batch: list[Prepared | None] = []
+    for text in texts:
+        if text is not None and not _fits(explorer.config, [*batch, text]):
+            yield from _run(explorer, batch)
+            batch = []
+        batch.append(text)
+    yield from _run(explorer, batch)
+
+
+def _fits(config, batch):
+    texts = [text for text in batch if text is not None]
+    queries = keys = max(len(text.source.ids) for text in texts)
+    weights = config.num_layers * keys**2
+    if texts[0].target is not None:
+        queries = max(len(text.target.ids) for text in texts)
+        weights += config.num_decoder_layers * queries * (queries + keys)
+    most = len(texts) * config.num_heads * weights
+    return len(texts) == 1 or (len(texts) <= MOST_TEXTS and most <= MOST_WEIGHTS)
+
+
+def _run(explorer, batch):
+    texts = [text for text in batch if text is not None]
+    if not texts:
+        yield from ((None, {}) for _ in batch)
+        return
+    pad_id = explorer.config.pad_id
+    sides: list[list[Encoding]] = [[text.source for text in texts]]
+    if texts[0].target is not None:
+        sides.append([text.target for text in texts])
+    attend = explorer.compiled("batched attention", lambda: _compiled(explorer.model))
+    tensors = attend(*(pad([each.ids for each in side], pad_id) for side in sides))
+    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    found = iter(range(len(texts)))
+    for text in batch:
+        yield text, {} if text is None else _attention_of(text, next(found), arrays)
+
+
+def _compiled(model):
+    """Return the compiled function from token ids of each stack to weights and masks, by their names."""
+    config, pad_id = model.config, model.config.pad_id
+
+    def run(token_ids, target_ids=None):
+        real = padding_mask(token_ids, pad_id)
+        masks = {"attention_mask": ops.logical_and(model.self_mask(token_ids, causal=config.causal), real)}
+        if config.unlimited_layers:
+            masks["unlimited_mask"] = ops.logical_and(model.unlimited_mask(token_ids), real)
+        if target_ids is not None:
+            own = ops.logical_and(model.self_mask(target_ids, causal=True), padding_mask(target_ids, pad_id))
+            masks |= {"target_ids": target_ids, "target_attention_mask": own, "cross_attention_mask": real}
+        trace = weights_only(model.trace(token_ids, **masks))
+        return flatten(trace._replace(logits=None))
+
+    return Compiled(run, [tf.TensorSpec((None, None), tf.int32)] * len(config.stacks))
+
+
+def _attention_of(text, row, arrays):
+    """Return the attention of one text of a batch, without [PAD]."""
+    source, target = text.source, text.target
+    written = target or source
+    names = {
+        "encoder": ("encoder.{}.attention", "attention_mask", source, source),
+        "decoder": (
+            "decoder.{}.self_attention",
+            "target_attention_mask" if target else "attention_mask",
+            written,
+            written,
+        ),
+        "cross": ("decoder.{}.cross_attention", "cross_attention_mask", written, source),
+    }
+    found = {}
+    for kind, (name, mask, queries, keys) in names.items():
+        shape = len(queries.ids), len(keys.ids)
+        layers, own = [], []
+        while (weights := arrays.get(f"{name.format(len(layers))}.weights")) is not None:
+            mask_of_layer = arrays.get(f"{name.format(len(layers))}_mask")
+            own.append(None if mask_of_layer is None else _cut(mask_of_layer, row, shape))
+            layers.append(_only(_cut(weights, row, shape)))
+        if layers:
+            masks = by_layer(_cut(arrays[mask], row, shape), own)
+            found[kind] = Attentions(layers, masks, queries.tokens, keys.tokens)
+    return found
+
+
+def _cut(array, row, shape):
+    """Return one text of a batch, without [PAD]."""
+    return array[row][:, : shape[0], : shape[1]]
+
+
+def _only(weights: np.ndarray) -> AttentionTrace:
+    return AttentionTrace(None, None, None, None, weights, None, None)

@@ -1,1 +1,0 @@
-"""Uses of a trained model: tracing, interventions, gradients, generation and evaluation."""

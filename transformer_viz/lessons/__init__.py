@@ -1,0 +1,1 @@
+"""Lessons: their texts, and how they are read."""

@@ -1,0 +1,1 @@
+"""How good the answers of a model are on a data set."""

@@ -1,0 +1,1 @@
+"""Which heads find the words that a word depends on."""

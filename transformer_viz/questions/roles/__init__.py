@@ -1,0 +1,1 @@
+"""What heads and words usually do, over many texts: rules, measurements, results."""

@@ -1,0 +1,321 @@
+"""Roles of heads over many texts: what each head of a model usually does, with the evidence for it."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from transformer_viz.language import Phrase, Problem
+from transformer_viz.language.one_line import one_line
+from transformer_viz.network.checks import is_utf8, quoted
+from transformer_viz.network.config import TransformerConfig
+from transformer_viz.questions.roles.kind_roles import KindRoles, UsualRole
+from transformer_viz.questions.roles.patterns import MEASURES, SELF_PATTERNS, WORDS, measures_of
+from transformer_viz.trace.interventions import attention_kinds
+
+FORMAT_VERSION = 4
+"""Version of the JSON form; a higher one was written by a newer program. Version 1 has no words,
+version 2 does not measure what is nearby, and version 3 does not tell how long the texts are.
+"""
+
+MAX_CHARS = 2**20
+"""Longest JSON text; 12 x 12 heads take 40,000 characters."""
+
+MAX_TEXTS = 10**9
+"""Most texts, and most tokens of one."""
+
+LONGER = 2
+"""Least ratio of the tokens of texts to those of their sentences for heads to be measured in both."""
+
+FAR = 3
+"""Texts more than this many times as long as those that were measured, or as short, are unlike them: whether
+a head attends to nearby tokens, the first one or one of all depends on how many there are.
+"""
+
+MAX_RATIO = 10**6
+"""Most times an even share, which is no smaller than one token of the longest text."""
+
+MOST_LABELS = 20
+"""Most labels with words typical of them: each is a measure of every head."""
+
+MOST_WORDS = 100
+"""Most words typical of a label."""
+
+MAX_WORD = 100
+"""Characters of the longest of them."""
+
+Typical = Mapping[str, tuple[str, ...]]
+"""Label -> the words typical of it, the most typical first."""
+
+DIGITS = 3
+"""Decimals of all numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeadRoles:
+    """What each head of a model usually does, measured over many texts.
+
+    Equal if all numbers are.
+
+    Attributes:
+        texts: Number of texts.
+        kinds: Kind of attention ("encoder", "decoder", "cross") -> `KindRoles`.
+        words: The words typical of each label, as `typical_words` returns them; empty: none were known.
+        tokens: Median number of tokens of the texts, of an encoder-decoder of the sources; None: unknown.
+        short: The same in short texts, some sentences of each; None: the texts are hardly longer.
+    """
+
+    texts: int
+    kinds: Mapping[str, KindRoles]
+    words: Typical = field(default_factory=dict)
+    tokens: int | None = None
+    short: "HeadRoles | None" = None
+
+    def __repr__(self):
+        return one_line(self)
+
+    def usual(self, kind: str) -> list[list[UsualRole]]:
+        """Return the usual role of each head of a kind of attention, by layer."""
+        return self.kinds[kind].roles
+
+    def opening(self, kind: str) -> tuple[int, int]:
+        """Return layer and head, 0-based, that are shown first: in short texts, as people type them."""
+        return (self.short or self).kinds[kind].opening()
+
+    def nearest(self, tokens: int) -> "HeadRoles | None":
+        """Return what was measured in texts about as long as one of so many tokens.
+
+        None if all were more than `FAR` times as long or as short.
+        """
+        known = [each for each in (self, self.short) if each is not None and each.tokens is not None]
+        if not known:
+            return self
+        found = min(known, key=lambda each: each._ratio(tokens))
+        return found if found._ratio(tokens) <= FAR else None
+
+    def _ratio(self, tokens):
+        """Return how many times as long as the other the longer is: a text of so many tokens, or these."""
+        own = self.tokens or 1
+        return max(tokens, own) / max(min(tokens, own), 1)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with one row per head, without the measurement in short texts.
+
+        Returns:
+            Columns kind, layer, head (0-based), role, and share, spread, support, held, texts and words as in
+            `UsualRole`; the words as text, "bad 2.3 ± 0.4, good 1.9 ± 0.6".
+        """
+        rows = [
+            (kind, layer, head, *role[:-1], _words_text(role.words))
+            for kind in self.kinds
+            for layer, heads in enumerate(self.usual(kind))
+            for head, role in enumerate(heads)
+        ]
+        columns = ["kind", "layer", "head", "role", *UsualRole._fields[1:]]
+        return pd.DataFrame(rows, columns=pd.Index(columns))
+
+    def check(self, config: TransformerConfig) -> None:
+        """Check that these are the roles of the heads of a config.
+
+        Raises:
+            ValueError: If kinds of attention, layers or heads differ, or there are words of other labels.
+        """
+        layers = config.stacks | ({"cross": config.num_decoder_layers} if len(config.stacks) == 2 else {})
+        expected = {kind: (layers[kind], config.num_heads) for kind in attention_kinds(config)}
+        for measured in filter(None, (self, self.short)):
+            found = {kind: each.share.shape[:2] for kind, each in measured.kinds.items()}
+            if found != expected:
+                raise Problem("head_roles.fit", found=_sizes(found), expected=_sizes(expected))
+        if not self.words.keys() <= set(config.labels):
+            raise Problem("head_roles.labels", found=_quoted(self.words), expected=_quoted(config.labels))
+
+    def to_json(self) -> str:
+        """Return the roles as JSON, with three decimals."""
+        words = {label: list(words) for label, words in self.words.items()}
+        short = self.short and _measured(self.short)
+        content = {"format_version": FORMAT_VERSION, "words": words, **_measured(self), "short": short}
+        return json.dumps(content, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "HeadRoles":
+        """Read the result of `to_json`.
+
+        Raises:
+            ValueError: If the text is anything else, or comes from a newer version.
+        """
+        try:
+            if len(text) > MAX_CHARS:
+                raise ValueError
+            content = json.loads(text)
+            version = content["format_version"]
+            if type(version) is not int or version < 1:
+                raise ValueError
+            if version > FORMAT_VERSION:
+                raise Problem("head_roles.version", version=quoted(version), newest=FORMAT_VERSION)
+            for upgrade in _UPGRADES[version - 1 :]:
+                content = upgrade(content)
+            return _read(content)
+        except Problem:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            raise Problem("head_roles.damaged") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HeadRoles):
+            return NotImplemented
+        return self.to_json() == other.to_json()
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]  as the data model prescribes
+
+
+def kept_words(head_roles: HeadRoles | None) -> Typical:
+    """Return the words typical of each label that are kept with the roles of a model; empty without roles."""
+    return {} if head_roles is None else head_roles.words
+
+
+_BY_HEAD = ("share", "spread", "even", "held")
+
+_BY_LABEL = ("ratio", "ratio_spread")
+
+
+def _quoted(names):
+    """Return names for an error."""
+    return [Phrase("quoted", text=name) for name in sorted(names)] or Phrase("list.none")
+
+
+def _sizes(shapes):
+    return ", ".join(f"{kind} {layers} x {heads}" for kind, (layers, heads) in shapes.items())
+
+
+def _words_text(words):
+    return ", ".join(f"{label} {ratio:.1f} ± {spread:.1f}" for label, ratio, spread, _ in words)
+
+
+def _measured(roles):
+    """Return one measurement for `to_json`: the texts, and the evidence about each kind of attention."""
+    kinds = {
+        kind: {"names": list(each.names)}
+        | {name: _lists(getattr(each, name)) for name in (*_BY_HEAD, *_BY_LABEL, "support")}
+        | {"texts": each.texts.tolist()}
+        for kind, each in roles.kinds.items()
+    }
+    return {"texts": roles.texts, "tokens": roles.tokens, "kinds": kinds}
+
+
+def _lists(array):
+    """Return nested lists of rounded numbers, None for NaN."""
+    if isinstance(array, np.ndarray):
+        return [_lists(each) for each in array]
+    return None if np.isnan(array) else round(float(array), DIGITS)
+
+
+def _with_words(content):
+    """Return the content of version 1 as version 2: without words."""
+    kinds = {
+        kind: each | {name: [[[] for _ in layer] for layer in each["share"]] for name in _BY_LABEL}
+        for kind, each in content["kinds"].items()
+    }
+    return content | {"words": {}, "kinds": kinds}
+
+
+def _with_nearby(content):
+    """Return the content of version 2 as version 3, with nearby tokens not measured."""
+    place = SELF_PATTERNS.index("nearby")
+
+    def widened(measures, unknown):
+        return [*measures[:place], unknown, *measures[place:]]
+
+    kinds = dict(content["kinds"])
+    for kind, each in content["kinds"].items():
+        if kind != "cross":
+            added = (("names", "nearby"), ("support", 0.0), ("texts", 0))
+            flat = {name: widened(each[name], unknown) for name, unknown in added}
+            heads = {
+                name: [[widened(head, None) for head in layer] for layer in each[name]] for name in _BY_HEAD
+            }
+            kinds[kind] = each | flat | heads
+    return content | {"kinds": kinds}
+
+
+def _with_lengths(content):
+    """Return the content of version 3 as version 4: of texts of unknown length."""
+    return content | {"tokens": None, "short": None}
+
+
+_UPGRADES = (_with_words, _with_nearby, _with_lengths)
+"""What makes version 2 of version 1, and so on."""
+
+
+def _read(content: Any) -> HeadRoles:
+    """Return the roles of parsed JSON; whatever differs from the result of `to_json` is an error."""
+    words = {label: _read_words(each) for label, each in content["words"].items()}
+    if content.keys() != {"format_version", "texts", "tokens", "words", "kinds", "short"}:
+        raise ValueError
+    if len(words) > MOST_LABELS:
+        raise ValueError
+    found, short = _read_measured(content, words), content["short"]
+    if short is None:
+        return found
+    if short.keys() != {"texts", "tokens", "kinds"} or short["kinds"].keys() != content["kinds"].keys():
+        raise ValueError
+    return dataclasses.replace(found, short=_read_measured(short, words))
+
+
+def _read_measured(content, words):
+    texts, tokens, kinds = content["texts"], content["tokens"], content["kinds"]
+    if not kinds or not kinds.keys() <= MEASURES.keys():
+        raise ValueError
+    if not all(count and _is_count(count, MAX_TEXTS) for count in (texts, 1 if tokens is None else tokens)):
+        raise ValueError
+    read = {kind: _read_kind(measures_of(kind, words), each, texts) for kind, each in kinds.items()}
+    return HeadRoles(texts, read, words, tokens)
+
+
+def _read_words(words):
+    if type(words) is not list or not 1 <= len(words) <= MOST_WORDS:
+        raise ValueError
+    if not all(type(word) is str and 1 <= len(word) <= MAX_WORD and is_utf8(word) for word in words):
+        raise ValueError
+    if len(set(words)) < len(words):
+        raise ValueError
+    return tuple(words)
+
+
+def _read_kind(names, content, texts):
+    if content.keys() != {field.name for field in dataclasses.fields(KindRoles)}:
+        raise ValueError
+    if content["names"] != list(names):
+        raise ValueError
+    shape = len(content["share"]), len(content["share"][0]), len(names)
+    arrays = {name: np.array(_numbers(content[name], shape), float) for name in _BY_HEAD}
+    unknown = [np.isnan(array) for array in arrays.values()]
+    if not all(np.array_equal(unknown[0], each) for each in unknown) or not shape[1]:
+        raise ValueError
+    labels = *shape[:2], sum(name.startswith(WORDS) for name in names)
+    ratios = {name: np.array(_numbers(content[name], labels, MAX_RATIO), float) for name in _BY_LABEL}
+    counts = content["texts"]
+    if type(counts) is not list or len(counts) != len(names) or not all(_is_count(n, texts) for n in counts):
+        raise ValueError
+    support = np.nan_to_num(np.array(_numbers(content["support"], shape[2:]), float))
+    return KindRoles(names, **arrays, support=support, texts=np.array(counts), **ratios)
+
+
+def _is_count(value, most):
+    return type(value) is int and 0 <= value <= most
+
+
+def _numbers(value, shape, most=1):
+    """Return nested lists of numbers from 0 to `most`, with NaN for None, after checking their lengths."""
+    if shape:
+        if type(value) is not list or len(value) != shape[0]:
+            raise ValueError
+        return [_numbers(each, shape[1:], most) for each in value]
+    if value is None:
+        return np.nan
+    if type(value) not in (int, float) or not 0 <= value <= most:
+        raise ValueError
+    return value

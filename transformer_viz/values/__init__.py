@@ -1,1 +1,0 @@
-"""Plain values: model configs, requests, interventions and traces."""
