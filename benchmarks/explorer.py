@@ -10,7 +10,7 @@ import statistics
 import time
 
 from transformer_viz.network.config import UNK_ID
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 
 SENTENCES, LONGEST = 200, 200
 
@@ -19,7 +19,7 @@ def main():
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="imdb-sentiment")
-    explorer = load_upper_floor("store.load").load(parser.parse_args().model)
+    explorer = import_with_keras("store.load").load(parser.parse_args().model)
     texts = sentences(explorer.tokenizer)
     first = milliseconds(explorer.trace, texts[0])
     traced = [milliseconds(explorer.trace, text) for text in texts[1:]]

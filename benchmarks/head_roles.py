@@ -22,7 +22,7 @@ import pandas as pd
 from transformer_viz import store
 from transformer_viz.cli.roles import texts_of
 from transformer_viz.data.tasks import TASKS
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.questions.roles.patterns import patterns_of_config
 from transformer_viz.questions.roles.text_roles import roles
 from transformer_viz.trace.request import Request
@@ -43,9 +43,9 @@ def main():
 
 def row_of(name, data, rows):
     """Return the figures of a model over some texts."""
-    explorer = load_upper_floor("store.load").load(name)
+    explorer = import_with_keras("store.load").load(name)
     texts = examples(explorer, rows) if data is None else texts_of(explorer.config, data, rows, {})
-    measure = load_upper_floor("questions.roles.measure").head_roles
+    measure = import_with_keras("questions.roles.measure").head_roles
     measure(explorer, texts[:1])
     began = time.perf_counter()
     found = measure(explorer, texts)

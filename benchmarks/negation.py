@@ -10,7 +10,7 @@ rightly.
 
 import argparse
 
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 
 PRAISE = (
     ("This film was good.", "This film was not good."),
@@ -93,7 +93,7 @@ def main():
     """Print the figures of one model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", default="imdb-sentiment")
-    explorer = load_upper_floor("store.load").load(parser.parse_args().model)
+    explorer = import_with_keras("store.load").load(parser.parse_args().model)
     right = flips = both = total = 0
     for label, pairs in PAIRS[tuple(sorted(explorer.labels))].items():
         total += len(pairs)

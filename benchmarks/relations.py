@@ -12,7 +12,7 @@ import argparse
 import pandas as pd
 
 from transformer_viz import read_treebank, relation_scores, store
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 
 GROUP = ["relation", "reads"]
 
@@ -26,7 +26,7 @@ def main():
     arguments = parser.parse_args()
     choose, measure = read_treebank(arguments.choose), read_treebank(arguments.measure)
     for name in arguments.model:
-        explorer = load_upper_floor("store.load").load(name)
+        explorer = import_with_keras("store.load").load(name)
         table = table_of(relation_scores(explorer, choose), relation_scores(explorer, measure))
         print(f"{name}\n{table.to_string(index=False, float_format='{:.3f}'.format)}\n")
 

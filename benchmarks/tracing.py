@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.text.tokenizer import Tokenizer
 
 ROUNDS = 31
@@ -134,7 +134,7 @@ def sentences():
 def effects():
     """Print the ratio of the effects of all heads to as many passes, each for one head."""
     print("effects of all heads, several in a pass / a pass for each")
-    find = load_upper_floor("questions.effects.heads").head_effects
+    find = import_with_keras("questions.effects.heads").head_effects
     ablations = [
         ((layer, head),) for layer in range(CLASSROOM.num_layers) for head in range(CLASSROOM.num_heads)
     ]
@@ -154,7 +154,7 @@ def effects():
 def answer():
     """Print the ratio of the effects on an answer to a forward and backward pass of the same model."""
     print("effects of all cells and heads on the answer / one forward and backward pass, same model")
-    measure = load_upper_floor("questions.effects.measure")
+    measure = import_with_keras("questions.effects.measure")
     for name, config in SIZES.items():
         explorer = explore(config)
         for length in LENGTHS:
@@ -169,7 +169,7 @@ def training():
     import keras
 
     print("training step / stock Keras layers under fit, 32 x 64 tokens")
-    models = [load_upper_floor("network.model").Transformer(CLASSROOM), stock_model(CLASSROOM, scores=False)]
+    models = [import_with_keras("network.model").Transformer(CLASSROOM), stock_model(CLASSROOM, scores=False)]
     ids, labels = np.random.default_rng(0).integers(1, 8_000, (32, 64), dtype=np.int32), np.arange(32) % 2
     for model in models:
         model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
@@ -203,7 +203,7 @@ def resident(field):
 
 def explore(config):
     """Return an explorer of a model with random parameters and made-up words."""
-    explorer = load_upper_floor("explorer.explorer")
+    explorer = import_with_keras("explorer.explorer")
     tokenizer = Tokenizer.train([" ".join(WORDS)], config.vocab_size)
     return explorer.Explorer(explorer.Transformer(config), tokenizer)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from transformer_viz.network.config import UNK_ID
 from transformer_viz.network.presets import PRESETS
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.settings import TrainingSettings
 
@@ -29,7 +29,7 @@ def main():
     parser.add_argument("--data", help="CSV with the columns text,label")
     parser.add_argument("--rows", type=int, default=25_000)
     arguments = parser.parse_args()
-    job = load_upper_floor("training.job")
+    job = import_with_keras("training.job")
     ids, labels = rows(arguments.data, arguments.rows)
     dataset = dataset_of(ids, labels)
     trainer, stock = job.ModelTrainer(dataset, SETTINGS), stock_model()

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 
 TURNS, SPAN = 7, 10
 
@@ -23,12 +23,12 @@ def main():
     parser.add_argument("--prompt", default="The")
     parser.add_argument("--tokens", type=int, default=50)
     arguments = parser.parse_args()
-    explorer = load_upper_floor("store.load").load(arguments.model)
-    forward, ops = load_upper_floor("explorer.forward"), importlib.import_module("keras.ops")
-    whole = forward.Compiled(
+    explorer = import_with_keras("store.load").load(arguments.model)
+    forward, ops = import_with_keras("explorer.forward"), importlib.import_module("keras.ops")
+    whole = forward.CompiledFunction(
         lambda inputs: explorer.model(inputs)[:, -1], [explorer.forward.signature["token_ids"]]
     )
-    read = forward.Compiled(lambda: [ops.sum(each) for each in explorer.model.weights], [])
+    read = forward.CompiledFunction(lambda: [ops.sum(each) for each in explorer.model.weights], [])
     turns = [turn(explorer, whole, arguments.prompt, arguments.tokens) for _ in range(TURNS + 1)]
     kept, anew = np.moveaxis(turns[1:], 1, 0)  # the first one compiles
     print(f"{explorer.name}, {arguments.tokens} tokens, median of {TURNS} turns")
@@ -49,7 +49,7 @@ def timed(function):
 
 def turn(explorer, whole, prompt, tokens):
     """Return ms per token, with keys and values kept and with whole passes: float (2, token)."""
-    writing = load_upper_floor("explorer.writing").Writing(explorer, explorer.request(prompt))
+    writing = import_with_keras("explorer.writing").Writing(explorer, explorer.request(prompt))
     written, times = (), []
     for _ in range(tokens):
         ids = explorer.forward.prepare(writing.request(written)).inputs["token_ids"]

@@ -89,8 +89,8 @@ def test_every_tensor_is_the_same_under_every_backend(folder, backend, name):
 @pytest.mark.skipif("jax" not in BACKENDS, reason="JAX is not installed")
 def test_tensorflow_starts_without_jax_which_can_be_imported_afterwards():
     code = (
-        "import sys; from transformer_viz.network.startup import load_upper_floor\n"
-        "load_upper_floor('explorer.explorer')\n"
+        "import sys; from transformer_viz.network.startup import import_with_keras\n"
+        "import_with_keras('explorer.explorer')\n"
         "print('tensorflow' in sys.modules, 'jax' in sys.modules)\n"
         "import jax; print(jax.numpy.ones(3).sum())"
     )

@@ -194,5 +194,5 @@ def test_certainties_come_one_by_one_in_the_order_of_the_groups(translator):
     assert len(groups) == 1 + 3 * (2 + 3 + 3) + 1
     found = list(certainties(translator, translator.request(TEXT, target=TARGET), groups[5:9]))
     whole = head_effects(translator, TEXT, target=TARGET)
-    drops = [whole.answer.drop_to(each).probability for each in found]
+    drops = [whole.answer.minus(each).probability for each in found]
     assert_allclose(drops, [whole[kind][n, h] for ((kind, n, h),) in groups[5:9]], atol=1e-7)

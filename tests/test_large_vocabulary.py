@@ -16,8 +16,8 @@ from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.trace.comparison import compare
-from transformer_viz.trace.likeliest import KEPT, MOST_LABELS, Likeliest, is_whole, narrowed
 from transformer_viz.trace.softmax import softmax
+from transformer_viz.trace.top_tokens import KEPT, MOST_LABELS, TopTokens, is_whole, with_top_tokens
 from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.answers import whole_answer
 from transformer_viz.ui.workbench.view import npz_of
@@ -75,8 +75,8 @@ def texts_of(reader):
 def test_the_likeliest_tokens_have_the_numbers_of_the_whole_trace(reader):
     for text in texts_of(reader):
         whole = reader.trace(text)
-        found = narrowed(whole)
-        assert isinstance(found.probs, Likeliest)
+        found = with_top_tokens(whole)
+        assert isinstance(found.probs, TopTokens)
         for kept, array in ((found.probs, whole.probs), (found.logits, whole.logits)):
             assert (kept.shape, kept.ndim, len(kept)) == (array.shape, array.ndim, len(array))
             assert_array_equal(kept.argmax(axis=-1), array.argmax(axis=-1))
@@ -92,7 +92,7 @@ def test_the_likeliest_tokens_have_the_numbers_of_the_whole_trace(reader):
 
 def test_the_tokens_of_the_text_are_kept_however_unlikely(reader):
     whole = reader.trace(TEXT)
-    found = narrowed(whole)
+    found = with_top_tokens(whole)
     ids = whole.target_ids if reader.target_tokenizer else whole.token_ids
     rows = np.arange(len(ids) - 1)
     for own in (ids[:-1], ids[1:]):
@@ -101,7 +101,7 @@ def test_the_tokens_of_the_text_are_kept_however_unlikely(reader):
 
 
 def test_the_others_share_the_rest(reader):
-    found = narrowed(reader.trace(TEXT))
+    found = with_top_tokens(reader.trace(TEXT))
     assert_allclose(np.asarray(found.probs).sum(axis=-1), 1, atol=1e-5)
     for row in range(len(found.probs)):
         kept = found.probs.ids[row]
@@ -110,9 +110,9 @@ def test_the_others_share_the_rest(reader):
 
 def test_small_vocabularies_and_classes_stay_whole(writer, small_model, reader):
     trace = writer.trace("A lovely film")
-    assert narrowed(trace) is trace
+    assert with_top_tokens(trace) is trace
     assert is_whole(trace)
-    assert not is_whole(narrowed(reader.trace(TEXT)))
+    assert not is_whole(with_top_tokens(reader.trace(TEXT)))
 
 
 def test_a_small_part_of_it_leaves_the_engine(reader, engine):
@@ -135,7 +135,7 @@ def test_an_answer_has_its_exact_log_odds_in_a_comparison(reader):
         pytest.skip("it answers with a text")
     a, b = reader.trace(TEXT), reader.trace(TEXT, positions="none")
     expected = compare(a, b).answer()
-    assert compare(narrowed(a), narrowed(b)).answer() == expected
+    assert compare(with_top_tokens(a), with_top_tokens(b)).answer() == expected
     assert expected.before != expected.after
 
 

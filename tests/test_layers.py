@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.network.attention import MultiHeadAttention, Places, attend
+from transformer_viz.network.attention import MultiHeadAttention, PositionsInAttention, attend
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.layers import EncoderBlock, FeedForward
 from transformer_viz.network.rotary import rotation
@@ -61,7 +61,7 @@ def test_every_tensor_has_its_named_axes(trace, name):
 def test_a_query_is_kept_as_it_was_before_its_position_rotates_it(layer, trace):
     assert layer(X, SOURCE, MASK).unrotated is None
     places = np.array([[3, 0, 1, 9, 4]], "int32")
-    turned = to_numpy(layer(X, X, None, places=Places(rotation=rotation(places, 6, 100.0))))
+    turned = to_numpy(layer(X, X, None, places=PositionsInAttention(rotation=rotation(places, 6, 100.0))))
     assert turned.unrotated.shape == tuple(SIZES[axis] for axis in AXES["unrotated"])
     assert_array_equal(turned.unrotated, trace.query)
     pairs = turned.unrotated[..., :3] + 1j * turned.unrotated[..., 3:6]

@@ -78,7 +78,7 @@ def test_lists_and_tuples_make_the_same_cache_key():
 def test_a_further_change_leaves_the_others():
     request = Request.of("m", "text", padding=2).changed(order=(1, 0))
     assert request.changes == Changes(padding=2, order=(1, 0))
-    assert request.changes.given == ("order", "padding")
+    assert request.changes.changed_fields == ("order", "padding")
 
 
 def test_arrays_are_computed_with_alike_after_a_way_through_json(explorer):

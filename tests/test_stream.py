@@ -10,7 +10,7 @@ import transformer_viz as tv
 from transformer_viz import PRESETS
 from transformer_viz.network.tensors import flatten
 from transformer_viz.trace.normalisation import normalised
-from transformer_viz.trace.stream import output_names, read_out, settled_at, stream_places
+from transformer_viz.trace.stream import output_names, read_out, settled_at, stream_steps
 
 SHIPPED = sorted(path.parent.name for path in (ROOT / "models").glob("*/config.json"))
 TEXTS = {
@@ -32,7 +32,7 @@ def traced(request):
 def test_the_places_are_the_steps_of_the_computation(traced):
     explorer, trace = traced
     config, arrays, before = explorer.config, flatten(trace.values), None
-    for place in stream_places(config):
+    for place in stream_steps(config):
         stream, made = arrays[place.stream], {name: arrays[path] for name, path in place.made}
         if place.part == "embedding":
             before = 0
@@ -49,7 +49,7 @@ def test_the_places_are_the_steps_of_the_computation(traced):
 
 def test_behind_the_last_block_the_output_layer_reads_the_answer(traced):
     explorer, trace = traced
-    config, last = explorer.config, stream_places(explorer.config)[-1]
+    config, last = explorer.config, stream_steps(explorer.config)[-1]
     found = tv.logit_lens(explorer, trace)
     final = found[len(found) - len(trace.target_tokens or trace.tokens) :]
     if config.predicts_tokens:
@@ -72,7 +72,7 @@ def test_behind_the_last_block_the_output_layer_reads_the_answer(traced):
 def test_every_preset_has_places_and_parameters_to_read_them(preset):
     config = PRESETS[preset]
     parts = {
-        stack: [place.part for place in stream_places(config) if place.stack == stack]
+        stack: [place.part for place in stream_steps(config) if place.stack == stack]
         for stack in config.stacks
     }
     for stack, layers in config.stacks.items():
@@ -89,7 +89,7 @@ def test_every_preset_has_places_and_parameters_to_read_them(preset):
 def test_the_lens_reads_every_place_and_position(traced):
     explorer, trace = traced
     found, stack = tv.logit_lens(explorer, trace), [*explorer.config.stacks][-1]
-    places = [place for place in stream_places(explorer.config) if place.stack == stack]
+    places = [place for place in stream_steps(explorer.config) if place.stack == stack]
     tokens = trace.target_tokens or trace.tokens
     assert [*found.part] == [place.part for place in places for _ in tokens]
     assert [*found.token] == [*tokens] * len(places)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transformer_viz.extras import MODELS, needs
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.presets import PRESETS
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.network.tensors import Intervention
 from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.questions.roles.head_survey import HeadSurvey
@@ -110,5 +110,5 @@ else:  # hidden from type checkers, which would accept every name
             if name in _ON_FIRST_USE:
                 return getattr(importlib.import_module(f"transformer_viz.{_ON_FIRST_USE[name]}"), name)
             if name in _NEEDS_KERAS:
-                return getattr(load_upper_floor(_NEEDS_KERAS[name]), name)
+                return getattr(import_with_keras(_NEEDS_KERAS[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,7 +22,7 @@ from check_hub import compared
 from hub_texts import SECOND, TEXT
 
 import transformer_viz as tv
-from transformer_viz.explorer.forward import Compiled
+from transformer_viz.explorer.forward import CompiledFunction
 from transformer_viz.language import LANGUAGES, Phrase, sentence_of
 from transformer_viz.store import ModelError
 
@@ -37,7 +37,9 @@ def main(arguments=None):
     parser.add_argument("--torch", default=sys.executable, help="a Python with torch and transformers")
     parser.add_argument("--folder", help="where to make the folders, or where they are already")
     given = parser.parse_args(arguments)
-    Compiled._graph = property(lambda self: self._function.python_function)  # a pass of each is enough
+    CompiledFunction._graph = property(
+        lambda self: self._function.python_function
+    )  # a pass of each is enough
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(given.folder or temporary)
         if not given.folder or not any(place.glob("*")):

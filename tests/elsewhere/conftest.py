@@ -8,7 +8,7 @@ import pytest
 from recorded import HERE
 
 import transformer_viz as tv
-from transformer_viz.explorer.forward import Compiled
+from transformer_viz.explorer.forward import CompiledFunction
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def opened():
 @pytest.fixture
 def no_graphs(monkeypatch):
     """Run all functions op by op: a graph takes longer to compile than a few texts to trace."""
-    monkeypatch.setattr(Compiled, "_graph", property(lambda self: self._function.python_function))
+    monkeypatch.setattr(CompiledFunction, "_graph", property(lambda self: self._function.python_function))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import transformer_viz as tv
 from transformer_viz.explorer.batched import batched_attention
 from transformer_viz.explorer.decode import generate_all
 from transformer_viz.network.config import never_written
-from transformer_viz.network.tensors import Past, flatten
+from transformer_viz.network.tensors import KVCache, flatten
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*softmax over axis")  # of a token that reads itself alone
 
@@ -311,10 +311,10 @@ def test_the_targets_of_an_encoder_decoder_begin_as_it_was_trained(folder, explo
 @having(lambda config: config.architecture == "encoder-decoder")
 def test_what_a_target_begins_with_is_read_even_if_it_is_called_padding(explorer):
     trace = explorer.trace(TEXTS[0], target="")
-    assert trace.read.all()
+    assert trace.is_real.all()
     assert_allclose(trace.answer_probs, trace.probs[-1])
     padded = explorer.trace(TEXTS[0], target="", target_padding=2)
-    assert padded.read.tolist() == [True] * len(trace.target_tokens) + [False] * 2
+    assert padded.is_real.tolist() == [True] * len(trace.target_tokens) + [False] * 2
 
 
 @having(lambda config: config.has_relative_bias)
@@ -410,7 +410,9 @@ def test_kept_keys_give_the_logits_of_the_whole_text(explorer):
     config = explorer.config
     ids = explorer.trace(TEXTS[0]).token_ids[None]
     sizes = (config.head_dim, config.value_dim)
-    past = Past(*(np.zeros((config.num_layers, 1, config.num_heads, 0, size), np.float32) for size in sizes))
+    past = KVCache(
+        *(np.zeros((config.num_layers, 1, config.num_heads, 0, size), np.float32) for size in sizes)
+    )
     whole = np.asarray(explorer.model.trace(ids).logits)[0]
     begin = 0
     for end in (3, 4, 7, 8, ids.shape[1]):

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from transformer_viz import store
 from transformer_viz.store import list_models, read_model
-from transformer_viz.store.card import MAX_BYTES, MAX_CONFUSED, printable, shortened
+from transformer_viz.store.card import MAX_BYTES, MAX_CONFUSED, presentable, shortened
 from transformer_viz.store.format import dump
 
 SHORTEN = "Shorten it (`store.shorten_card` in Python), or delete the model."
@@ -175,4 +175,4 @@ def test_what_is_listed_can_be_shown(model):
     put(model, "card.json", json.dumps(odd))
     assert list_models(model.parent)[0].card == {"task": "abcd\nf", "n": [None, None, None, 3, True, 0.5]}
     assert read_model(model).card["ta\ud800sk"] == odd["ta\ud800sk"]
-    assert printable(CARD) == CARD
+    assert presentable(CARD) == CARD

@@ -37,7 +37,7 @@ BAD_NAMES += ["\u3164", "①", "a\u200d", "☺", "a/b", "/a", "a\\b", "~", "\ud8
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_that_is_no_name_is_refused(model, name):
     before = sorted(model.parent.rglob("*"))
-    shown = store.format.one_line(repr(name))
+    shown = store.format.printable(repr(name))
     with refused(f"{NAME_RULE} Received: {shown}. For a folder give a path: './name'."):
         write(model.parent, name)
     with pytest.raises(ModelError):

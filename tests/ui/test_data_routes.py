@@ -791,7 +791,7 @@ IS_ASKED = {
     "looks": lambda asked: bool(asked.looks),
     "effects": lambda asked: asked.ablates,
     "before": lambda asked: asked.before is not None,
-    "changes": lambda asked: bool(asked.request.changes.given),
+    "changes": lambda asked: bool(asked.request.changes.changed_fields),
 }
 
 
@@ -808,7 +808,7 @@ def test_a_part_that_breaks_the_page_is_left_out_and_named(client, seat, monkeyp
 
 
 def test_two_parts_that_break_the_page_are_left_out_together(client, seat, monkeypatch):
-    breaks_on(monkeypatch, lambda asked: asked.looks or asked.request.changes.given)
+    breaks_on(monkeypatch, lambda asked: asked.looks or asked.request.changes.changed_fields)
     header, content = ask(client, seat, **BREAKING["looks"], **BREAKING["changes"], ablates=True)
     assert content == ask(client, seat)[1]
     assert header["left_out"]

@@ -23,7 +23,7 @@ from transformer_viz.questions.roles.text_patterns import is_punctuation
 from transformer_viz.text.special import is_special
 from transformer_viz.trace.normalisation import normalised
 from transformer_viz.trace.softmax import label_logits, softmax
-from transformer_viz.trace.stream import output_names, stream_places
+from transformer_viz.trace.stream import output_names, stream_steps
 
 MODELS = ROOT / "models"
 TEXTS = {
@@ -51,7 +51,7 @@ def test_every_step_has_its_tensors_and_lengths(shown):
     explorer, trace, header, array = shown
     tensors = flatten(trace.values)
     places = [place for stack in header["stacks"] for place in stack["places"] if place["part"] != "output"]
-    expected = stream_places(explorer.config)
+    expected = stream_steps(explorer.config)
     assert [(place["part"], place["layer"]) for place in places] == [
         (each.part, each.layer) for each in expected
     ]
@@ -113,7 +113,7 @@ def test_the_output_shows_the_logits_of_its_input_and_their_probabilities(shown)
     own = parameters_of(str(MODELS / explorer.name), output_names)
     first, *_ = output["tensors"]
     assert_allclose(array(first["at"]), trace.values.final, rtol=1e-3, atol=1e-3)
-    stream = flatten(trace.values)[stream_places(config)[-1].stream]
+    stream = flatten(trace.values)[stream_steps(config)[-1].stream]
     if config.final_norm:
         stream = normalised(stream, config, own, f"{[*config.stacks][-1]}_norm")
     assert_allclose(trace.values.final, stream, atol=1e-4)
@@ -145,7 +145,7 @@ def test_a_skip_connection_leads_around_a_step_to_whose_result_its_input_is_adde
     explorer, trace, header, _ = shown
     tensors, before = flatten(trace.values), None
     places = [place for stack in header["stacks"] for place in stack["places"] if place["part"] != "output"]
-    for place, each in zip(places, stream_places(explorer.config), strict=True):
+    for place, each in zip(places, stream_steps(explorer.config), strict=True):
         if each.layer is not None and not each.part.endswith("_norm"):
             _, made = each.made[-1]
             kept = tensors[each.stream] - tensors[made]
@@ -201,7 +201,7 @@ def test_the_map_is_of_the_run_that_the_workbench_shows(changes):
     trace = shelved("reverse-digits").trace("3 1 4 1 5", **given)
     tensors = flatten(trace.values)
     places = [place for stack in header["stacks"] for place in stack["places"] if place["part"] != "output"]
-    for place, each in zip(places, stream_places(shelved("reverse-digits").config), strict=True):
+    for place, each in zip(places, stream_steps(shelved("reverse-digits").config), strict=True):
         assert_allclose(array(place["stream"]["at"]), tensors[each.stream], rtol=1e-3, atol=1e-3)
     assert any(place["skipped"] for place in places) == ("residual" not in changes)
     assert texts_of(header["said"]["answer"]) == texts_of(bench.said["answer"])
@@ -395,7 +395,7 @@ def test_the_changes_in_force_hold_on_the_map_and_can_be_taken_back(page, home):
     for changes in ({"ablate": [("cross", 0, head) for head in range(4)]}, {}):
         trace = explorer.trace("3 1 4 1 5", **changes)
         final = [label_of(trace, number) for number in trace.probs.argmax(axis=-1)]
-        columns = sum(place.stack == "decoder" for place in stream_places(explorer.config)) + 1
+        columns = sum(place.stack == "decoder" for place in stream_steps(explorer.config)) + 1
         cells = page.locator(".map .selected .cell b")
         expect(cells).to_have_count(columns * len(final))
         assert cells.all_inner_texts()[columns - 1 :: columns] == final

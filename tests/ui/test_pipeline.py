@@ -9,7 +9,7 @@ from transformer_viz.language import Words
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.presets import PRESETS
 from transformer_viz.pictures.pipeline import pipeline_of
-from transformer_viz.trace.stream import stream_places
+from transformer_viz.trace.stream import stream_steps
 
 
 def parts(config):
@@ -30,7 +30,7 @@ def test_the_steps_are_those_of_the_first_blocks_of_the_model(name):
         steps = [*each["begin"], *each["block"]]
         assert [step["part"] for step in steps if not step.get("is_norm")] == [
             place.part
-            for place in stream_places(config)
+            for place in stream_steps(config)
             if place.stack == each["stack"] and place.layer in (None, 0)
         ]
 

@@ -40,7 +40,7 @@ def test_the_states_hold_everything_that_an_address_can():
     assert looks >= {*LOOKS}
     assert {state.dark for state in found} == {True, False}
     read = [Request.from_json(state.address["before"]) for state in found[:50] if "before" in state.address]
-    assert {bool(request.changes.given) for request in read} == {True, False}
+    assert {bool(request.changes.changed_fields) for request in read} == {True, False}
     assert found[:50] == [state_of(number) for number in range(50)]
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from transformer_viz.cli.language import t
 from transformer_viz.cli.output import give, in_words, say, table
 from transformer_viz.language import Problem
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.pictures.labels import answer_text, label_of
 from transformer_viz.trace.comparison import AnswerChange, Comparison
 from transformer_viz.trace.comparison import compare as compare_traces
@@ -21,7 +21,7 @@ MOST = 10
 
 def compare(arguments: Namespace) -> None:
     """Write the answers of two runs, and the heads of which most weight moved; as JSON all heads."""
-    load = load_upper_floor("store.load").load
+    load = import_with_keras("store.load").load
     explorer = load(arguments.model)
     other = load(arguments.with_model) if arguments.with_model else explorer
     changes = {"ablate": [*map(place, arguments.ablate)], "cut": [*map(place, arguments.cut)]}

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 from transformer_viz import store
 from transformer_viz.cli.language import localized, t, words
 from transformer_viz.extras import APP, MODELS
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.service.engine import Engine, EngineError
 from transformer_viz.store.places import command, is_installed, is_shipped
 from transformer_viz.trace.request import Request
@@ -175,7 +175,7 @@ def port() -> Finding:
 
 def devices() -> Finding:
     """List the devices of TensorFlow."""
-    gpus = load_upper_floor("explorer.explorer").gpus()
+    gpus = import_with_keras("explorer.explorer").gpus()
     install = (
         'pip install "transformer-viz[gpu]"' if is_installed() else "pip install -r requirements-gpu.txt"
     )

@@ -9,7 +9,7 @@ from transformer_viz.cli.language import known, localized, t
 from transformer_viz.cli.metrics import figure_name
 from transformer_viz.cli.output import aligned, give, in_words, is_quiet, remark, say, table
 from transformer_viz.data import NAMED, read_for_decoder, read_labelled, read_pairs
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 
 COUNTS = ("rows", "texts", "tokens", "hidden_tokens")
 """Figures of `evaluate` that are whole numbers."""
@@ -20,11 +20,11 @@ CONTROLS = ("uniform_accuracy", "headless_accuracy")
 
 def evaluate(arguments: Namespace) -> None:
     """Write the metrics of a model on a data set."""
-    explorer = load_upper_floor("store.load").load(arguments.model)
+    explorer = import_with_keras("store.load").load(arguments.model)
     if explorer.config.has_decoder:
         read = read_pairs if explorer.config.has_encoder else read_for_decoder
         rows = _read(read, arguments)
-        perplexity = load_upper_floor("questions.evaluation.perplexity")
+        perplexity = import_with_keras("questions.evaluation.perplexity")
         is_text = not any(rows["target"]) or perplexity.is_packed(explorer)
         if not explorer.config.has_encoder and is_text:
             texts = (rows["text"] + " " + rows["target"]).str.strip()
@@ -32,12 +32,12 @@ def evaluate(arguments: Namespace) -> None:
             figures["bytes"] = figures.pop("num_bytes")
             _write(figures)
             return
-        result = load_upper_floor("questions.evaluation.measure").evaluate_generation(explorer, rows)
+        result = import_with_keras("questions.evaluation.measure").evaluate_generation(explorer, rows)
         _write(result._asdict())
         return
     if explorer.config.fills_in:
         rows = _read(read_for_decoder, arguments)
-        measure = load_upper_floor("questions.evaluation.perplexity").evaluate_masked_tokens
+        measure = import_with_keras("questions.evaluation.perplexity").evaluate_masked_tokens
         figures = measure(explorer, rows["text"], progress=not is_quiet())._asdict()
         counts = {"texts": figures.pop("texts"), "hidden_tokens": figures.pop("tokens")}
         del figures["places"]
@@ -45,7 +45,7 @@ def evaluate(arguments: Namespace) -> None:
         return
     name = str(arguments.data)
     rows = NAMED[name]()[1] if name in NAMED else _read(read_labelled, arguments)
-    measure = load_upper_floor("questions.evaluation.measure").evaluate
+    measure = import_with_keras("questions.evaluation.measure").evaluate
     _write_classes(measure(explorer, rows, progress=not is_quiet()), explorer.config.temperature)
 
 

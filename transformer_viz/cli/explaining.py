@@ -13,7 +13,7 @@ from transformer_viz.cli.output import give, in_words, progress, remark, say, ta
 from transformer_viz.cli.roles import texts_of
 from transformer_viz.cli.width import padded, width
 from transformer_viz.language import Problem
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.pictures.effects import signed
 from transformer_viz.questions.effects.result import Effects
 
@@ -34,8 +34,8 @@ def explain(arguments: Namespace) -> None:
     out = arguments.out
     if out is not None and not out.parent.is_dir():
         raise Problem("command.no_folder", folder=out.parent, file=out.name)
-    explorer = load_upper_floor("store.load").load(arguments.model)
-    found = load_upper_floor("questions.effects.measure").effects(
+    explorer = import_with_keras("store.load").load(arguments.model)
+    found = import_with_keras("questions.effects.measure").effects(
         explorer,
         arguments.text,
         answer=_label(explorer, arguments.answer),
@@ -73,14 +73,14 @@ def measure(arguments: Namespace) -> None:
         raise Problem("command.measure_data")
     if arguments.rows < 1:
         raise Problem("command.rows", received=arguments.rows)
-    explorer = load_upper_floor("store.load").load(arguments.model)
+    explorer = import_with_keras("store.load").load(arguments.model)
     names, options = columns(arguments.columns), read_options(arguments)
     texts: Any = texts_of(explorer.config, arguments.data, arguments.rows, names, options)
     if explorer.config.architecture == "encoder-decoder":
         texts = [pair if pair[1] else pair[0] for pair in texts]
     else:
-        texts = load_upper_floor("questions.roles.sentences").short_texts(explorer, texts) or texts
-    measured = load_upper_floor("questions.effects.quality")
+        texts = import_with_keras("questions.roles.sentences").short_texts(explorer, texts) or texts
+    measured = import_with_keras("questions.effects.quality")
     found = measured.quality(explorer, progress(texts, unit="texts"))
     shown = found.assign(what=[t(f"cli.what.{what}") for what in found["what"]])
     say(table(in_words(shown), index=False, float_format="{:.2f}".format))

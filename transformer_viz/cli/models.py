@@ -15,7 +15,7 @@ from transformer_viz.cli.output import aligned, give, in_words, is_quiet, remark
 from transformer_viz.cli.program import example
 from transformer_viz.explorer.no_answer import why_no_answer
 from transformer_viz.language import Phrase, Problem
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.trace.trace import Trace
 
 LIKELIEST = 5
@@ -100,7 +100,7 @@ def predict(arguments: Namespace) -> None:
 
 def _predict_file(explorer, arguments):
     """Write what a model says of each row of a file to another file."""
-    predict_file = load_upper_floor("questions.evaluation.predictions").predict_file
+    predict_file = import_with_keras("questions.evaluation.predictions").predict_file
     chosen = columns(arguments.columns), read_options(arguments)
     found = predict_file(explorer, arguments.data, arguments.out, *chosen, progress=not is_quiet())
     tell_left_out(found.source)
@@ -159,4 +159,4 @@ def trace(arguments: Namespace) -> None:
 
 
 def _load(model):
-    return load_upper_floor("store.load").load(model)
+    return import_with_keras("store.load").load(model)

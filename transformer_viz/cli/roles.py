@@ -25,7 +25,7 @@ from transformer_viz.data import (
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.language import Problem
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.pictures.captions import counted_texts
 from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.questions.roles.kind_roles import UsualRole
@@ -50,11 +50,11 @@ def roles(arguments: Namespace) -> None:
         return
     if arguments.rows < 1:
         raise Problem("command.rows", received=arguments.rows)
-    explorer = load_upper_floor("store.load").load(arguments.model)
+    explorer = import_with_keras("store.load").load(arguments.model)
     names, options = columns(arguments.columns), read_options(arguments)
     texts = texts_of(explorer.config, arguments.data, arguments.rows, names, options)
     typical = _typical_words(explorer, arguments.data, names, options)
-    measure = load_upper_floor("questions.roles.measure").head_roles
+    measure = import_with_keras("questions.roles.measure").head_roles
     with progress(total=len(texts), unit="texts") as bar:
         found = measure(explorer, texts, words=typical, progress=lambda done: bar.update(done - bar.n))
     _write(found)
@@ -112,7 +112,7 @@ def _typical_words(explorer, data, names, options):
     else:
         return None
     try:
-        return load_upper_floor("questions.roles.measure_words").typical_words(explorer, rows)
+        return import_with_keras("questions.roles.measure_words").typical_words(explorer, rows)
     except DataError:
         return None
 

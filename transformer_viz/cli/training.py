@@ -24,7 +24,7 @@ from transformer_viz.language import Phrase, Problem, joined
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.fine_tuning import child_config, longest_text
 from transformer_viz.network.presets import PRESETS
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.store.hugging_face import PREFIX, with_hub
 from transformer_viz.training.runs.errors import RunError
 from transformer_viz.training.runs.folder import TrainingRun
@@ -268,7 +268,7 @@ def _classifies(parent, arguments):
 
 def _train_run(run):
     """Train a run in this process; Ctrl-C stops it between two steps."""
-    worker, job = load_upper_floor("training.worker"), load_upper_floor("training.job")
+    worker, job = import_with_keras("training.worker"), import_with_keras("training.job")
     remark(t("cli.train.begun", run=run.id, command=f"{program()} resume {run.id}"))
     with worker.stopped_by_signals(run), Waiting(run) as waiting, worker.training_lock(waiting.look):
         waiting.end()

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from transformer_viz.data.batches import pad
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.explorer.forward import Compiled, Prepared
+from transformer_viz.explorer.forward import CompiledFunction, Prepared
 from transformer_viz.network.masks import padding_mask
 from transformer_viz.network.tensors import Attentions, AttentionTrace, flatten, weights_only
 from transformer_viz.text.encoding import Encoding
@@ -91,7 +91,7 @@ def _compiled(model):
         trace = weights_only(model.trace(token_ids, **masks))
         return flatten(trace._replace(logits=None))
 
-    return Compiled(run, [tf.TensorSpec((None, None), tf.int32)] * len(config.stacks))
+    return CompiledFunction(run, [tf.TensorSpec((None, None), tf.int32)] * len(config.stacks))
 
 
 def _attention_of(text, row, arrays):

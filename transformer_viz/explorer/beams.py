@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 
 KEPT, FINISHED, DROPPED = "kept", "finished", "dropped"
 """Fates of a node: it is continued, it is [END], or there were enough likelier ones."""
@@ -85,7 +85,7 @@ class BeamTree:
     steps: int = 0
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
     @property
     def is_over(self) -> bool:

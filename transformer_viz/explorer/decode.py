@@ -21,9 +21,9 @@ from transformer_viz.explorer.beams import (
 )
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.explorer.sampling import check_sampling, distribution
-from transformer_viz.explorer.writing import Continued, Writing
+from transformer_viz.explorer.writing import CachedDecoding, Writing
 from transformer_viz.language import Problem
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.trace.request import ChangeArguments, Request, names_changes
 from transformer_viz.trace.trace import Trace
 
@@ -79,7 +79,7 @@ class Generation(NamedTuple):
     steps: Steps
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 @names_changes
@@ -239,7 +239,7 @@ def generate_all(
     written = [""] * len(source)
     readable = np.array([row for row, ids in enumerate(source) if len(ids)], int)
     for rows in by_length(source, batch_size, readable):
-        continued = Continued(explorer, pad([source[row] for row in rows], config.pad_id))
+        continued = CachedDecoding(explorer, pad([source[row] for row in rows], config.pad_id))
         ids = np.tile(np.array(config.target_start, np.int32), (len(rows), 1))
         while ids.shape[1] < first + most and not (ids[:, first:] == config.end_id).any(axis=-1).all():
             keep_going()

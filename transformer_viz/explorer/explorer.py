@@ -15,13 +15,13 @@ from tqdm import tqdm
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.explorer.beams import LENGTH_PENALTY
 from transformer_viz.explorer.controls import with_intervention
-from transformer_viz.explorer.forward import Compiled, ForwardPass, Prepared
+from transformer_viz.explorer.forward import CompiledFunction, ForwardPass, Prepared
 from transformer_viz.explorer.growing import with_written
 from transformer_viz.explorer.means import mean_contexts
 from transformer_viz.explorer.no_answer import why_no_answer
 from transformer_viz.language import Problem
 from transformer_viz.network.model import Transformer
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.network.tensors import Intervention, ModelTrace, logits_only, mapped, weights_only
 from transformer_viz.text.special import MASK
 from transformer_viz.text.texts import each_text
@@ -85,7 +85,7 @@ class Explorer:
         self.card = card or {}
         self.head_roles = head_roles
         self.forward = ForwardPass(model, tokenizer, target_tokenizer)
-        self._compiled: dict[Hashable, Compiled] = {}
+        self._compiled: dict[Hashable, CompiledFunction] = {}
         self._compiling = threading.Lock()
 
     def __repr__(self):
@@ -193,7 +193,7 @@ class Explorer:
         """
         if request.target is not None or self.target_tokenizer is None:
             return request
-        decode, most = load_upper_floor("explorer.decode"), self.config.target_max_len
+        decode, most = import_with_keras("explorer.decode"), self.config.target_max_len
         written, _ = decode.continue_generation(self, request, (), most=most, seconds=math.inf)
         return with_written(self.config, request, written)
 
@@ -248,7 +248,7 @@ class Explorer:
         **changes: Unpack[ChangeArguments],
     ) -> "Generation":
         """Generate text with a decoder, also under changes; see `decode.generate`."""
-        return load_upper_floor("explorer.decode").generate(
+        return import_with_keras("explorer.decode").generate(
             self,
             text,
             beam_size=beam_size,
@@ -355,14 +355,15 @@ class Explorer:
         """
         ids = tf.TensorSpec((None, None), tf.int32)
         compute = self.compiled(
-            ("logits", intervention), lambda: Compiled(with_intervention(self.model, intervention), [ids])
+            ("logits", intervention),
+            lambda: CompiledFunction(with_intervention(self.model, intervention), [ids]),
         )
         logits = np.zeros((len(token_ids), self.config.num_outputs), dtype=np.float32)
         for rows in tqdm(by_length(token_ids, batch_size), unit="batch", disable=not progress):
             logits[rows] = compute(pad([token_ids[row] for row in rows], self.config.pad_id)).numpy()
         return label_logits(self.config, logits)
 
-    def compiled(self, name: Hashable, build: Callable[[], Compiled]) -> Compiled:
+    def compiled(self, name: Hashable, build: Callable[[], CompiledFunction]) -> CompiledFunction:
         """Return what is compiled for this model under a name; built once, freed with the explorer.
 
         Args:
@@ -379,7 +380,7 @@ class Explorer:
         signature = [self.forward.signature]
         if intervenes:
             signature.append(self.forward.interventions_signature)
-        return Compiled(lambda *tensors: kept(self.forward(*tensors)), signature)
+        return CompiledFunction(lambda *tensors: kept(self.forward(*tensors)), signature)
 
     def _probs(self, logits):
         return softmax(logits, self.config.temperature)

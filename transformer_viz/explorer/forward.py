@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.language import Problem
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import CHOICES, NO_ID, TransformerConfig
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.named_masks import named_mask
@@ -39,7 +39,7 @@ def stand_in(config: TransformerConfig, tokenizer: Tokenizer) -> int | None:
     return None if config.unk_id == NO_ID else config.unk_id
 
 
-class Compiled:
+class CompiledFunction:
     """A function as one graph of open shapes, compiled at the first call.
 
     Without AutoGraph, which nothing here needs and which delays the first call by a second; and without
@@ -95,7 +95,7 @@ class Prepared(NamedTuple):
     interventions: dict[str, Tensor]
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class ForwardPass:
@@ -156,7 +156,7 @@ class ForwardPass:
             inputs["target_ids"] = target.ids[None]
         inputs |= self._positions(request.changes, source, target)
         prepared = Prepared(source, target, inputs, {})
-        if not request.changes.intervene:
+        if not request.changes.has_interventions:
             return prepared
         return prepared._replace(interventions=self.interventions(prepared, request.changes, means=means))
 
@@ -171,7 +171,7 @@ class ForwardPass:
                 are neutral.
             means: As for `prepare`.
         """
-        if not changes.intervene:
+        if not changes.has_interventions:
             return self._neutral
         lengths = {next(iter(self.config.stacks)): len(prepared.source.ids)}
         if prepared.target is not None:

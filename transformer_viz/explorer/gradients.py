@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.explorer.forward import Compiled
-from transformer_viz.language.one_line import one_line
+from transformer_viz.explorer.forward import CompiledFunction
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.trace.interventions import ATTENTION_KINDS, attention_kinds
 from transformer_viz.trace.request import UNCHANGED, ChangeArguments, names_changes
 
@@ -37,7 +37,7 @@ class Gradients(NamedTuple):
     target_token_embedding: np.ndarray | None
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 @names_changes
@@ -64,7 +64,7 @@ def gradients(
     """
     explorer.check_answers()
     prepared = explorer.prepare(explorer.with_target(explorer.request(text, **changes)))
-    read = (prepared.target or prepared.source).read
+    read = (prepared.target or prepared.source).is_real
     length, real = len(read), np.flatnonzero(read)
     if not 0 <= output < explorer.config.num_outputs:
         raise ValueError(f"`output` must be from 0 to {explorer.config.num_outputs - 1}. Received: {output}.")
@@ -108,7 +108,7 @@ def _compiled_gradients(explorer):
             logit = logits[position, output] if config.predicts_tokens else logits[output]
         return logit, tape.gradient(logit, probes, unconnected_gradients=tf.UnconnectedGradients.ZERO)
 
-    return Compiled(differentiate, [forward.signature, forward.interventions_signature, index, index])
+    return CompiledFunction(differentiate, [forward.signature, forward.interventions_signature, index, index])
 
 
 def _with_probes(interventions, probes, config):

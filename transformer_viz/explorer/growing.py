@@ -73,7 +73,7 @@ def looks_back(config: TransformerConfig, changes: Changes) -> bool:
     ahead = {"patterns", "patches", "target_attention_mask", "cross_attention_mask", "target_padding"}
     if not config.has_encoder:
         ahead |= {"attention_mask", "padding"}
-    return changes.reference != OWN and ahead.isdisjoint(changes.given)
+    return changes.reference != OWN and ahead.isdisjoint(changes.changed_fields)
 
 
 def up_to(config: TransformerConfig, changes: Changes, length: int) -> Changes:

@@ -7,12 +7,12 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.explorer.forward import Compiled
+from transformer_viz.explorer.forward import CompiledFunction
 from transformer_viz.explorer.growing import looks_back, sized, up_to
 from transformer_viz.explorer.sampling import possible
 from transformer_viz.language import Problem
 from transformer_viz.network.config import never_written
-from transformer_viz.network.tensors import Past
+from transformer_viz.network.tensors import KVCache
 from transformer_viz.trace.request import OWN, Request
 
 
@@ -51,10 +51,10 @@ class Writing:
         longest = config.target_max_len if config.has_encoder else config.max_len
         self.most = max(longest - padding + 1 - len(self._prompt), 0)
         unchanged = (
-            dataclasses.replace(changes, order=None, leave_out=()).given == ()
+            dataclasses.replace(changes, order=None, leave_out=()).changed_fields == ()
             and config.pad_id not in self._prompt
         )
-        self._continued = Continued(explorer, self._source[None]) if unchanged else None
+        self._continued = CachedDecoding(explorer, self._source[None]) if unchanged else None
         self._means = None if changes.reference == OWN else explorer.means_for(request)
         explorer.forward.prepare(self.request(()))  # an error now, not after some tokens
 
@@ -120,7 +120,7 @@ class Writing:
         return self._explorer.compute(prepared, keep="logits").logits
 
 
-class Continued:
+class CachedDecoding:
     """Next tokens of texts that grow, without changes.
 
     The keys and values of tokens that are written already are kept, so that a token costs as much behind many
@@ -139,7 +139,7 @@ class Continued:
         if config.has_encoder:
             self._read = explorer.compiled("read", lambda: _reading(model))(sources)
         layers, sizes = len(model.decoder), (config.head_dim, config.value_dim)
-        self._nothing = Past(*(tf.zeros((layers, 1, config.num_heads, 0, size)) for size in sizes))
+        self._nothing = KVCache(*(tf.zeros((layers, 1, config.num_heads, 0, size)) for size in sizes))
         self._rows: dict[tuple[int, ...], int] = {}
         self._past = self._nothing
 
@@ -163,7 +163,7 @@ class Continued:
 
 def _reading(model):
     """Return the compiled function from encoder inputs to what the decoder attends to."""
-    return Compiled(
+    return CompiledFunction(
         lambda sources: (model.memory(sources), model.readable(sources)),
         [tf.TensorSpec((None, None), tf.int32)],
     )
@@ -173,13 +173,13 @@ def _extending(model):
     """Return the compiled function (new token ids, rows they continue, past, memory) -> (log probs, past)."""
     config = model.config
     layers, heads, sizes = len(model.decoder), config.num_heads, (config.head_dim, config.value_dim)
-    past = Past(*(tf.TensorSpec((layers, None, heads, None, size)) for size in sizes))
+    past = KVCache(*(tf.TensorSpec((layers, None, heads, None, size)) for size in sizes))
     ids, rows = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)
     memory = [tf.TensorSpec((None, None, config.d_model)), tf.TensorSpec((None, 1, 1, None), tf.bool)]
 
     def extend(token_ids, parents, past, memory):
-        taken = Past(*(tf.gather(each, parents, axis=1) for each in past))
+        taken = KVCache(*(tf.gather(each, parents, axis=1) for each in past))
         logits, past = model.extend(token_ids, taken, *memory)
         return tf.nn.log_softmax(logits), past
 
-    return Compiled(extend, [ids, rows, past, memory if config.has_encoder else []])
+    return CompiledFunction(extend, [ids, rows, past, memory if config.has_encoder else []])

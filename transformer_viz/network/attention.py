@@ -7,22 +7,22 @@ import keras
 
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.initial import initial
-from transformer_viz.network.tensors import AttentionTrace, Intervention, Past, Tensor
+from transformer_viz.network.tensors import AttentionTrace, Intervention, KVCache, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 Shape = tuple[int | None, ...]
 
 
-class Places(NamedTuple):
+class PositionsInAttention(NamedTuple):
     """What the positions of tokens do inside self-attention, where they are not added to the embeddings."""
 
     rotation: tuple[Tensor, Tensor] | None = None  # cosines and sines: (batch or 1, 1, position, width / 2)
     bias: Tensor | None = None  # (batch or 1, head, query, key)  added to the scores
 
 
-NO_PLACES = Places()
-"""Places of a model that adds its positions to the embeddings."""
+NOT_IN_ATTENTION = PositionsInAttention()
+"""Of a model that adds its positions to the embeddings."""
 
 
 def masked_score(scores: Tensor) -> float:
@@ -105,8 +105,8 @@ class MultiHeadAttention(keras.layers.Layer):
         source: float (batch, key, d_model), the keys' and values' side; `x` itself for self-attention.
         attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
         intervention: `Intervention`, or None.
-        past: `Past` of the keys in front of those of `source`, or None.
-        places: `Places` of self-attention.
+        past: `KVCache` of the keys in front of those of `source`, or None.
+        places: `PositionsInAttention` of self-attention.
 
     Returns:
         `AttentionTrace`; its query and key are normalised and rotated, where the model does that, and keys
@@ -145,8 +145,8 @@ class MultiHeadAttention(keras.layers.Layer):
         source: Tensor,
         attention_mask: Tensor | None,
         intervention: Intervention | None = None,
-        past: Past | None = None,
-        places: Places = NO_PLACES,
+        past: KVCache | None = None,
+        places: PositionsInAttention = NOT_IN_ATTENTION,
     ) -> AttentionTrace:
         """Compute attention; see the class."""
         config = self.config

@@ -4,7 +4,14 @@ from typing import Any
 
 import keras
 
-from transformer_viz.network.attention import NO_PLACES, MultiHeadAttention, Places, Shape, dense, project
+from transformer_viz.network.attention import (
+    NOT_IN_ATTENTION,
+    MultiHeadAttention,
+    PositionsInAttention,
+    Shape,
+    dense,
+    project,
+)
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.shapes import norm_names
 from transformer_viz.network.tensors import (
@@ -13,7 +20,7 @@ from transformer_viz.network.tensors import (
     DecoderBlockTrace,
     EncoderBlockTrace,
     FeedForwardTrace,
-    Past,
+    KVCache,
     Patch,
     Tensor,
 )
@@ -130,7 +137,7 @@ class Block(keras.layers.Layer):
             getattr(self, part).build(x_shape)
 
     def _attend(
-        self, name, x, source, attention_mask, intervention, residual, past=None, places=NO_PLACES
+        self, name, x, source, attention_mask, intervention, residual, past=None, places=NOT_IN_ATTENTION
     ) -> tuple[Tensor, AttentionTrace, Tensor, Tensor, Tensor | None]:
         """Run one attention layer.
 
@@ -178,7 +185,7 @@ class EncoderBlock(Block):
         x: float (batch, position, d_model).
         attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
         intervention: `BlockIntervention`, or None.
-        places: `Places`.
+        places: `PositionsInAttention`.
 
     Returns:
         `EncoderBlockTrace`.
@@ -192,7 +199,7 @@ class EncoderBlock(Block):
         x: Tensor,
         attention_mask: Tensor | None,
         intervention: BlockIntervention | None = None,
-        places: Places = NO_PLACES,
+        places: PositionsInAttention = NOT_IN_ATTENTION,
     ) -> EncoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()
@@ -231,8 +238,8 @@ class DecoderBlock(Block):
         memory: float (batch, key, d_model), the encoder's output; None without an encoder.
         cross_attention_mask: bool, broadcastable to (batch, head, query, key); None without an encoder.
         intervention: `BlockIntervention`, or None.
-        past: `Past` of the tokens in front of `x`, which are not computed again; None: none.
-        places: `Places` of the self-attention.
+        past: `KVCache` of the tokens in front of `x`, which are not computed again; None: none.
+        places: `PositionsInAttention` of the self-attention.
 
     Returns:
         `DecoderBlockTrace`.
@@ -249,8 +256,8 @@ class DecoderBlock(Block):
         memory: Tensor | None = None,
         cross_attention_mask: Tensor | None = None,
         intervention: BlockIntervention | None = None,
-        past: Past | None = None,
-        places: Places = NO_PLACES,
+        past: KVCache | None = None,
+        places: PositionsInAttention = NOT_IN_ATTENTION,
     ) -> DecoderBlockTrace:
         """Run the block; see the class."""
         change = intervention or BlockIntervention()

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import keras
 
-from transformer_viz.network.attention import NO_PLACES, Places, Shape, dense, project
+from transformer_viz.network.attention import NOT_IN_ATTENTION, PositionsInAttention, Shape, dense, project
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.head import ClassHead, VocabularyHead
 from transformer_viz.network.initial import initial
@@ -15,7 +15,7 @@ from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 from transformer_viz.network.positions import position_table
 from transformer_viz.network.relative import relative_bias
 from transformer_viz.network.rotary import rotation
-from transformer_viz.network.tensors import BlockIntervention, ModelTrace, Past, Tensor
+from transformer_viz.network.tensors import BlockIntervention, KVCache, ModelTrace, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
@@ -225,15 +225,15 @@ class Transformer(keras.Model):
     def extend(
         self,
         token_ids: Tensor,
-        past: Past,
+        past: KVCache,
         memory: Tensor | None = None,
         cross_attention_mask: Tensor | None = None,
-    ) -> tuple[Tensor, Past]:
+    ) -> tuple[Tensor, KVCache]:
         """Run a decoder on new tokens alone, behind others whose keys and values are known.
 
         Args:
             token_ids: int32 (batch, new), none of them [PAD].
-            past: `Past` of all blocks, with a leading layer axis; of 0 positions before the first token.
+            past: `KVCache` of all blocks, with a leading layer axis; of 0 positions before the first token.
             memory: Result of `memory`, for an encoder-decoder.
             cross_attention_mask: bool (batch, 1, 1, key), which of its positions may be attended to.
 
@@ -256,11 +256,11 @@ class Transformer(keras.Model):
         for block, mask, place, *before in zip(
             self.decoder, masks, places, *map(ops.unstack, past), strict=True
         ):
-            trace = block(x, mask, memory, cross_attention_mask, past=Past(*before), places=place)
+            trace = block(x, mask, memory, cross_attention_mask, past=KVCache(*before), places=place)
             x = trace.resid_post
             known.append((trace.self_attention.key, trace.self_attention.value))
         *_, logits = self._output(self._norm("decoder", x[:, -1:]), token_ids, None)
-        return logits[:, 0], Past(*map(ops.stack, zip(*known, strict=True)))
+        return logits[:, 0], KVCache(*map(ops.stack, zip(*known, strict=True)))
 
     @property
     def _masks_anything(self):
@@ -352,16 +352,18 @@ class Transformer(keras.Model):
     def _rows(self, token_ids, position_ids):
         return self.position_ids(token_ids) if position_ids is None else position_ids
 
-    def _places(self, stack, query_ids, key_ids=None) -> list[Places]:
+    def _places(self, stack, query_ids, key_ids=None) -> list[PositionsInAttention]:
         """Return what the positions of queries and keys do inside the self-attention of each block.
 
         The positions of both may be the same.
         """
         config, key_ids = self.config, query_ids if key_ids is None else key_ids
-        places = NO_PLACES
+        places = NOT_IN_ATTENTION
         if config.has_relative_bias:
             table, causal = self.relative_biases[stack].embeddings, stack == "decoder" or config.causal
-            places = Places(bias=relative_bias(config, table, query_ids, key_ids, causal=causal))
+            places = PositionsInAttention(
+                bias=relative_bias(config, table, query_ids, key_ids, causal=causal)
+            )
         layers = range(config.stacks[stack])
         if config.positions != "rotary":
             return [places for _ in layers]

@@ -19,7 +19,7 @@ def choose_tensorflow() -> None:
     os.environ["KERAS_BACKEND"] = "tensorflow"
 
 
-def load_upper_floor(name: str) -> ModuleType:
+def import_with_keras(name: str) -> ModuleType:
     """Import a module that needs Keras, and return it.
 
     TensorFlow writes to standard error before any of its settings takes effect; these messages are shown

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 
 Tensor = Any
 
@@ -29,17 +29,17 @@ class AttentionTrace(NamedTuple):
     )
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
-class Past(NamedTuple):
+class KVCache(NamedTuple):
     """The keys and values of tokens that are read already, of one attention layer."""
 
     key: Tensor  # (batch, head, position, head_dim)
     value: Tensor  # (batch, head, position, value_dim)
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class Attentions(NamedTuple):
@@ -51,7 +51,7 @@ class Attentions(NamedTuple):
     key_tokens: tuple[str, ...]
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
     def mask_of(self, layer: int) -> Tensor:
         """Return the mask of one layer: bool (head or 1, query, key)."""
@@ -65,7 +65,7 @@ class FeedForwardTrace(NamedTuple):
     output: Tensor  # (batch, position, d_model)  added to the residual stream, if sandwiched once normalised
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class EncoderBlockTrace(NamedTuple):
@@ -90,7 +90,7 @@ class EncoderBlockTrace(NamedTuple):
     ffn_added: Tensor | None = None  # (batch, position, d_model)  ffn.output, normalised
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class DecoderBlockTrace(NamedTuple):
@@ -115,7 +115,7 @@ class DecoderBlockTrace(NamedTuple):
     ffn_added: Tensor | None = None  # (batch, position, d_model)
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class ModelTrace(NamedTuple):
@@ -143,7 +143,7 @@ class ModelTrace(NamedTuple):
     score_cap: Tensor | None = None  # (batch or 1,)
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class Intervention(NamedTuple):
@@ -162,7 +162,7 @@ class Intervention(NamedTuple):
     score_gate: Tensor | None = None  # (head, query, key)  0 makes attention uniform: no position bias either
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class Patch(NamedTuple):
@@ -172,7 +172,7 @@ class Patch(NamedTuple):
     value: Tensor  # (position or 1, d_model or 1)
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class BlockIntervention(NamedTuple):
@@ -191,7 +191,7 @@ class BlockIntervention(NamedTuple):
     residual: Tensor | None = None
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 AXES = {

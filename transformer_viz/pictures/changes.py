@@ -153,7 +153,7 @@ def is_offered(changes: Changes) -> bool:
         and all(_is_place(head, HEAD) and name in PATTERNS for head, name in _pairs(changes.patterns))
         and _is_named(ORDER_NAME, changes.order)
         and all(_is_named(MASK_NAME, getattr(changes, name)) for name in MASK_FIELDS)
-        and {"ablate", *EDGES, "patterns", *FOR_ALL}.issuperset(changes.given)
+        and {"ablate", *EDGES, "patterns", *FOR_ALL}.issuperset(changes.changed_fields)
         and isinstance(changes.positions, str | None)
         and changes.reference in ((), OWN)
         and all(type(count) is int and count >= 0 for count in (changes.padding, changes.target_padding))
@@ -227,7 +227,7 @@ def groups_of(words: Words, config: TransformerConfig, changes: Changes, tokens:
         "padding": changes.padding or tokens + PADDING <= config.max_len,
         "reference": changes.ablate,
     }
-    in_force = {name: getattr(changes, name) if name in changes.given else None for name in options}
+    in_force = {name: getattr(changes, name) if name in changes.changed_fields else None for name in options}
     return [
         {
             "title": words(f"change.{name}"),

@@ -91,6 +91,6 @@ def answer_text(trace: Trace) -> str:
 
 def written_text(trace: Trace) -> str:
     """Return the text that an encoder-decoder has written: "∅" if empty, with "…" where it would go on."""
-    last = np.flatnonzero(trace.read)[-1]
+    last = np.flatnonzero(trace.is_real)[-1]
     ended = trace.labels[trace.probs.argmax(axis=-1)[last]] in EDGES
     return (trace.target_text or "∅") + ("" if ended else " …")

@@ -14,7 +14,7 @@ from transformer_viz.pictures.output import about_output, answers_of_classes, an
 from transformer_viz.questions.roles.text_patterns import is_punctuation
 from transformer_viz.text.special import is_special
 from transformer_viz.text.unicode import visible
-from transformer_viz.trace.stream import Place, read_out, settled_at, stream_places
+from transformer_viz.trace.stream import StreamStep, read_out, settled_at, stream_steps
 from transformer_viz.trace.trace import Trace
 
 MAX_ROWS = 40
@@ -60,8 +60,8 @@ def map_payload(
         beside: What else is said of the run; None: nothing.
     """
     arrays, tensors = views.Arrays(), flatten(trace.values)
-    places: dict[str, list[Place]] = {}
-    for place in stream_places(config):
+    places: dict[str, list[StreamStep]] = {}
+    for place in stream_steps(config):
         places.setdefault(place.stack, []).append(place)
     last = [*places][-1]
     reading = reading_of(trace, config, parameters, places[last]) if trace.labels else None
@@ -122,7 +122,7 @@ def changes_of(reading: Reading) -> np.ndarray:
 
 
 def reading_of(
-    trace: Trace, config: TransformerConfig, parameters: Mapping[str, np.ndarray], places: list[Place]
+    trace: Trace, config: TransformerConfig, parameters: Mapping[str, np.ndarray], places: list[StreamStep]
 ) -> Reading:
     """Return what the output layer reads at the places of the last stack; arguments as for `map_payload`."""
     tensors = flatten(trace.values)
@@ -134,7 +134,9 @@ def reading_of(
     return Reading(labels, probs, final, counted)
 
 
-def says(trace: Trace, config: TransformerConfig, words: Words, places: list[Place], reading: Reading) -> str:
+def says(
+    trace: Trace, config: TransformerConfig, words: Words, places: list[StreamStep], reading: Reading
+) -> str:
     """Return from which step on most positions have the model's answer, in this text."""
     answers = np.vstack([reading.labels, reading.final])[:, reading.counted]
     settled = settled_at(answers)
@@ -157,7 +159,7 @@ def _since(config, words, place):
     return words("map.says.layer", layer=place.layer + 1)
 
 
-def step_name(config: TransformerConfig, words: Words, place: Place) -> str:
+def step_name(config: TransformerConfig, words: Words, place: StreamStep) -> str:
     """Return the name of a step within a sentence, with its layer if there are several."""
     name = words(f"map.step.{place.part}")
     if place.layer is None or config.stacks[place.stack] == 1:

@@ -55,7 +55,7 @@ def answers_of_tokens(trace: Trace, words: Words, rows: slice) -> dict[str, Any]
         rows: The positions that are shown.
     """
     numbers = range(len(trace.probs))[rows]
-    answer = [*trace.gaps, np.flatnonzero(trace.read)[-1]][0]
+    answer = [*trace.gaps, np.flatnonzero(trace.is_real)[-1]][0]
     title = "map.answers.next" if trace.decoder else "map.answers.here"
     count = min(LIKELIEST, len(trace.labels))
     return {

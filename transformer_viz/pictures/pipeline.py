@@ -4,7 +4,7 @@ from typing import Any
 
 from transformer_viz.language import Words
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.trace.stream import Place, stream_places
+from transformer_viz.trace.stream import StreamStep, stream_steps
 
 
 def pipeline_of(config: TransformerConfig, words: Words) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def pipeline_of(config: TransformerConfig, words: Words) -> dict[str, Any]:
         one), its number of layers, the steps in front of its blocks and those of a block. output: the steps
         behind the last block.
     """
-    places, stacks = stream_places(config), []
+    places, stacks = stream_steps(config), []
     for stack, layers in config.stacks.items():
         own = [place for place in places if place.stack == stack]
         stacks.append(
@@ -42,7 +42,7 @@ def pipeline_of(config: TransformerConfig, words: Words) -> dict[str, Any]:
     return {"label": label, "tokens": tokens, "stacks": stacks, "output": output}
 
 
-def _in_block(place: Place, config: TransformerConfig, words: Words) -> list[dict[str, Any]]:
+def _in_block(place: StreamStep, config: TransformerConfig, words: Words) -> list[dict[str, Any]]:
     """Return a step of a block, between the normalisations of its input and its output if it has them."""
     step = _step(place, config, words)
     norm = [step | {"title": words("pipeline.norm"), "kind": None, "is_norm": True}]

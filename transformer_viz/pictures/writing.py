@@ -11,7 +11,7 @@ from transformer_viz.explorer.sampling import possible
 from transformer_viz.language import Words
 from transformer_viz.network.config import PAD_ID, START_ID
 from transformer_viz.pictures.labels import ARROW, GAP, axis_tokens, label_of
-from transformer_viz.trace.likeliest import KEPT, is_whole
+from transformer_viz.trace.top_tokens import KEPT, is_whole
 from transformer_viz.trace.trace import Trace
 
 LISTED = 50

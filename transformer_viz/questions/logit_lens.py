@@ -5,7 +5,7 @@ import pandas as pd
 
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.network.tensors import flatten
-from transformer_viz.trace.stream import output_names, read_out, stream_places
+from transformer_viz.trace.stream import output_names, read_out, stream_steps
 from transformer_viz.trace.trace import Trace
 
 
@@ -28,7 +28,7 @@ def logit_lens(explorer: Explorer, trace: Trace) -> pd.DataFrame:
     parameters = {name: np.asarray(variables[name]) for name in output_names(config)}
     tokens, last = trace.target_tokens or trace.tokens, [*config.stacks][-1]
     frames = []
-    for place in stream_places(config):
+    for place in stream_steps(config):
         if place.stack != last:
             continue
         stream = arrays[place.stream]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 
 FIRST_TEXTS = 5_000
 """Texts of a file that a classifier predicts first in the app, and the most in a class."""
@@ -32,7 +32,7 @@ class TextsRequest:
             raise ValueError(f"At most {self.most:,} texts at a time. Received: {len(self.texts):,}.")
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 class ClassesRequest(TextsRequest):

@@ -14,8 +14,8 @@ from transformer_viz import store
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.store.places import PACKAGE, app_folder, cache_folder
-from transformer_viz.trace.likeliest import is_whole
 from transformer_viz.trace.request import Request
+from transformer_viz.trace.top_tokens import is_whole
 from transformer_viz.trace.trace import Trace
 from transformer_viz.version import __version__
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_viz.language import Phrase
-from transformer_viz.store.format import ModelError, check_size, dump, json_object, one_line
+from transformer_viz.store.format import ModelError, check_size, dump, json_object, printable
 from transformer_viz.text.unicode import INVISIBLE
 
 MAX_BYTES = 2**16
@@ -59,7 +59,7 @@ def card_text(file: Path, card: dict) -> str:
     try:
         text = dump(shortened(card) if isinstance(card, dict) else card)
     except (ValueError, TypeError, RecursionError) as error:
-        raise ModelError("card.json", place=file.parent, reason=one_line(error)) from None
+        raise ModelError("card.json", place=file.parent, reason=printable(error)) from None
     check_size(file, len(text))
     check_card_size(file, len(text))
     check_card(file, json_object(file, text))
@@ -85,12 +85,12 @@ def shortened(card: dict) -> dict:
     return card
 
 
-def printable(value: Any) -> Any:
+def presentable(value: Any) -> Any:
     """Return a card without invisible characters and numbers that are not finite or too large."""
     if isinstance(value, dict):
-        return {printable(key): printable(inner) for key, inner in value.items()}
+        return {presentable(key): presentable(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [printable(inner) for inner in value]
+        return [presentable(inner) for inner in value]
     if isinstance(value, str):
         return INVISIBLE.sub(lambda found: found[0] if _SPACE.match(found[0]) else "", value)
     if type(value) in (int, float) and not abs(value) <= LARGEST_NUMBER:

@@ -116,7 +116,7 @@ def is_path(text: str) -> bool:
 def checked_name(name: str) -> str:
     """Return a model's name after checking that it is valid on every system."""
     if not isinstance(name, str) or not is_name(name):
-        raise ModelError("store.name", received=one_line(repr(name)))
+        raise ModelError("store.name", received=printable(repr(name)))
     return name
 
 
@@ -159,7 +159,7 @@ def check_finite(file: Path, arrays: dict[str, np.ndarray]) -> None:
     """Check that arrays hold finite floats."""
     for name, array in arrays.items():
         if array.dtype.kind != "f" or not np.isfinite(array).all():
-            raise ModelError("store.finite", file=file, name=one_line(name))
+            raise ModelError("store.finite", file=file, name=printable(name))
 
 
 def check_tokenizers(folder: Path, texts: dict[str, str], config: TransformerConfig) -> None:
@@ -200,7 +200,7 @@ def disk_errors(place: Path, done: str) -> Iterator[None]:
 
 def reason_of(error: Exception) -> str:
     """Return the message of an error without the path that Python adds."""
-    return one_line(getattr(error, "strerror", None) or str(error) or type(error).__name__)
+    return printable(getattr(error, "strerror", None) or str(error) or type(error).__name__)
 
 
 def dump(content: object) -> str:
@@ -210,20 +210,20 @@ def dump(content: object) -> str:
 
 def name_list(names: Collection[str]) -> list[str] | Phrase:
     """Return the first of several names, for a message."""
-    first = [one_line(repr(name)) for name in sorted(names)[:3]]
+    first = [printable(repr(name)) for name in sorted(names)[:3]]
     return ([*first, "..."] if len(names) > 3 else first) or Phrase("list.none")
 
 
 def _shape(shape):
-    return Phrase("list.none") if shape is None else one_line(shape)
+    return Phrase("list.none") if shape is None else printable(shape)
 
 
 def sentence_of(error: Exception) -> Phrase | str:
     """Return why something failed: a sentence of this package as it is, any other error on one line."""
-    return error if isinstance(error, Phrase) else one_line(error)
+    return error if isinstance(error, Phrase) else printable(error)
 
 
-def one_line(text: object) -> str:
+def printable(text: object) -> str:
     """Return foreign text as one short printable line."""
     line = "".join(letter if letter.isprintable() else " " for letter in str(text))
     return line if len(line) <= 300 else line[:300] + "..."

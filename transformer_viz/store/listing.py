@@ -7,7 +7,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import NamedTuple
 
-from transformer_viz.store.card import printable
+from transformer_viz.store.card import presentable
 from transformer_viz.store.format import ModelError, ModelSummary, checked_name, existing_folder
 from transformer_viz.store.names import is_name
 from transformer_viz.store.places import shelves
@@ -68,7 +68,7 @@ def _read_summary(path, place, marks):
     try:
         checked_name(path.name)
         config, card = read_consistent(path, config_and_card)
-        card, problem = printable(card), None
+        card, problem = presentable(card), None
     except ModelError as error:
         config, card = None, {}
         problem = ModelError.from_json(error.to_json())  # cached without its traceback

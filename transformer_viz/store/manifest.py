@@ -16,7 +16,7 @@ from transformer_viz.store.format import (
     disk_errors,
     dump,
     name_list,
-    one_line,
+    printable,
 )
 from transformer_viz.store.hugging_face.way_out import refusal_of
 
@@ -50,7 +50,7 @@ def checked_files(folder: Path) -> dict[str, str]:
             raise ModelError("manifest.names", place=place, missing=missing, unknown=unknown)
     for name, entry in files.items():
         if entry["size"] != sizes[name]:
-            found, expected = sizes[name], one_line(entry["size"])
+            found, expected = sizes[name], printable(entry["size"])
             raise ModelError("manifest.size", file=folder / name, found=found, expected=expected)
     return {name: entry["sha256"] for name, entry in files.items()}
 
@@ -67,7 +67,7 @@ def _manifest_files(manifest):
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ModelError("manifest.damaged", file=manifest) from None
     if version > FORMAT_VERSION:
-        raise ModelError("manifest.version", file=manifest, version=one_line(version), newest=FORMAT_VERSION)
+        raise ModelError("manifest.version", file=manifest, version=printable(version), newest=FORMAT_VERSION)
     files = content.get("files")
     entries = files.values() if isinstance(files, dict) and len(content) == 2 else [None]
     if not all(isinstance(entry, dict) and entry.keys() == {"size", "sha256"} for entry in entries):
@@ -78,7 +78,7 @@ def _manifest_files(manifest):
 def _size(file):
     found = file.lstat()
     if not stat.S_ISREG(found.st_mode):
-        raise ModelError("manifest.plain", file=one_line(file))
+        raise ModelError("manifest.plain", file=printable(file))
     if file.name in LARGEST:
         check_size(file, found.st_size)
     return found.st_size

@@ -17,7 +17,7 @@ from transformer_viz.store.format import (
     checked_name,
     disk_errors,
     name_list,
-    one_line,
+    printable,
 )
 from transformer_viz.store.hidden import sweep
 from transformer_viz.store.quota import QuotaLike
@@ -103,7 +103,7 @@ def unpack_into(data: Path, place: Path) -> str:
         inner, entries = _checked_entries(archive)
         with disk_errors(place, "written"):
             check_space(place, _unpacked_size(entries))
-            _extract_all(archive, entries, place, one_line(inner))
+            _extract_all(archive, entries, place, printable(inner))
     return inner
 
 
@@ -158,11 +158,11 @@ def _unpacked_size(entries):
 def _check_entry(entry):
     path, kind = entry.orig_filename, stat.S_IFMT(entry.external_attr >> 16)
     if entry.flag_bits & 1:
-        raise ModelError("zip.encrypted", file=one_line(path))
+        raise ModelError("zip.encrypted", file=printable(path))
     if kind not in (0, stat.S_IFDIR if path.endswith("/") else stat.S_IFREG):
-        raise ModelError("zip.plain", file=one_line(path))
+        raise ModelError("zip.plain", file=printable(path))
     if entry.compress_type not in COMPRESSIONS:
-        raise ModelError("zip.compression", file=one_line(path))
+        raise ModelError("zip.compression", file=printable(path))
     if not path.endswith("/"):
         check_size(Path(path), entry.file_size)
 

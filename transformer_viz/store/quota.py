@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.language import Phrase
-from transformer_viz.store.format import ModelError, one_line
+from transformer_viz.store.format import ModelError, printable
 from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.places import folder_of_models, models_folder
 
@@ -146,7 +146,7 @@ def _check_together(quota, more, name, trash):
 
 def _advice(found, trash):
     models = sorted((name for name in found if not name.startswith(".")), key=lambda name: -found[name])[:3]
-    largest = [f"{one_line(repr(name))} ({_written(found[name])})" for name in models]
+    largest = [f"{printable(repr(name))} ({_written(found[name])})" for name in models]
     if not trash:
         return Phrase("quota.largest", largest=largest) if largest else Phrase("quota.smaller")
     if largest:

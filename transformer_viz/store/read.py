@@ -33,7 +33,7 @@ from transformer_viz.store.format import (
     existing_folder,
     is_path,
     json_object,
-    one_line,
+    printable,
     reason_of,
 )
 from transformer_viz.store.limits import check_config
@@ -164,7 +164,7 @@ def names_in(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise ModelError("store.not_listed", place=one_line(folder), reason=reason_of(error)) from None
+        raise ModelError("store.not_listed", place=printable(folder), reason=reason_of(error)) from None
     replaced = {name[5:] for name in found if name.startswith(".old-") and is_name(name[5:])}
     return sorted(replaced.union(name for name in found if not name.startswith(".")))
 
@@ -195,7 +195,7 @@ def read_consistent(path: Path, read: Callable[[Path], Result]) -> Result:
             models = names or Phrase("list.none")
             alike = difflib.get_close_matches(path.name, names)
             near = Phrase("store.near", names=alike) if alike else ""
-            raise ModelError("store.missing", place=one_line(path), near=near, models=models)
+            raise ModelError("store.missing", place=printable(path), near=near, models=models)
         before = _identity(found)
         try:
             result = read(found)
@@ -278,7 +278,7 @@ def _config(file, text):
     try:
         config = TransformerConfig.from_json(text)
     except (ValueError, ArithmeticError) as error:
-        reason = error if isinstance(error, Phrase) else one_line(error)
+        reason = error if isinstance(error, Phrase) else printable(error)
         raise ModelError("store.unusable", file=file, reason=reason) from None
     check_config(file, config)
     return config
@@ -345,7 +345,7 @@ def _check_declared(file, tensors, config):
     for name, found in types.items():
         known = ("F32",) if name in scales else ("F16", "F32", "I8") if name in matrices else ("F16", "F32")
         if found not in known:
-            facts = {"name": one_line(name), "dtype": found, "known": ", ".join(known)}
+            facts = {"name": printable(name), "dtype": found, "known": ", ".join(known)}
             raise ModelError("store.dtype", file=file, **facts)
 
 

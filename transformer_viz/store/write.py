@@ -30,7 +30,7 @@ from transformer_viz.store.format import (
     existing_folder,
     hidden_model,
     name_list,
-    one_line,
+    printable,
 )
 from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
@@ -142,7 +142,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     try:
         files = {file: text.encode() for file, text in texts.items()}
     except UnicodeEncodeError as error:
-        raise ModelError("store.surrogates", place=target, reason=one_line(error)) from None
+        raise ModelError("store.surrogates", place=target, reason=printable(error)) from None
     files["parameters.safetensors"] = save(arrays)
     for file, data in files.items():
         check_size(target / file, len(data))
@@ -195,4 +195,4 @@ def _check_range(file, name, array):
     """Check that no number became infinite when it was cast."""
     if not np.isfinite(array).all():
         largest, dtype = float(np.finfo(array.dtype).max), str(array.dtype)
-        raise ModelError("store.range", file=file, name=one_line(name), largest=largest, dtype=dtype)
+        raise ModelError("store.range", file=file, name=printable(name), largest=largest, dtype=dtype)

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from transformer_viz.language import Problem
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import PAD_ID
 from transformer_viz.text.special import PAD
 
@@ -36,10 +36,10 @@ class Encoding(NamedTuple):
     cut_at: int | None
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
     @property
-    def read(self) -> np.ndarray:
+    def is_real(self) -> np.ndarray:
         """Which tokens are not [PAD]: bool (position,)."""
         return np.array([token != PAD for token in self.tokens], bool)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.language import Problem
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.tensors import Attentions, ModelTrace, flatten, restore
 from transformer_viz.trace.order import Order, permutation_of
 from transformer_viz.trace.trace import Trace
@@ -63,7 +63,7 @@ class Comparison:
     target_rows: np.ndarray
 
     def __repr__(self):
-        return one_line(self, ("a", "b", "tokens"))
+        return short_repr(self, ("a", "b", "tokens"))
 
     @property
     def tokens(self) -> tuple[str, ...]:

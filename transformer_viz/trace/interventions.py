@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transformer_viz.language import Problem
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.tensors import BlockIntervention, Intervention, Patch
 from transformer_viz.trace.request import Changes
@@ -42,7 +42,7 @@ class ActivationPatch(NamedTuple):
     positions: tuple[int, ...] | None = None
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 def attention_kinds(config: TransformerConfig) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Self, TypedDict, Unpack
 import numpy as np
 
 from transformer_viz.language import Problem
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.signatures import with_fields
 from transformer_viz.text.texts import text_or_ids
 
@@ -142,16 +142,16 @@ class Changes:
             object.__setattr__(self, field.name, _as_tuples(getattr(self, field.name)))
 
     def __repr__(self):
-        return one_line(self, self.given)
+        return short_repr(self, self.changed_fields)
 
     @property
-    def intervene(self) -> bool:
+    def has_interventions(self) -> bool:
         """Whether they change more than order, padding, masks and positions."""
         given = (self.ablate, self.cut, self.mute, self.patterns, self.patches)
         return any(given) or not (self.scaling and self.residual)
 
     @property
-    def given(self) -> tuple[str, ...]:
+    def changed_fields(self) -> tuple[str, ...]:
         """Names of the fields that are not their defaults."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return tuple(
@@ -168,7 +168,7 @@ class Changes:
         """
         if self.patches:
             raise ValueError("An activation of another run cannot be written as JSON. Leave out `patches`.")
-        return {name: _as_lists(getattr(self, name)) for name in self.given}
+        return {name: _as_lists(getattr(self, name)) for name in self.changed_fields}
 
 
 UNCHANGED = Changes()
@@ -221,7 +221,7 @@ class Request:
     wants: str = TRACE
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
     @classmethod
     @names_changes

@@ -12,7 +12,7 @@ from transformer_viz.trace.normalisation import normalised
 from transformer_viz.trace.softmax import label_logits, softmax
 
 
-class Place(NamedTuple):
+class StreamStep(NamedTuple):
     """A step of the computation that changes the residual stream.
 
     Attributes:
@@ -34,11 +34,11 @@ class Place(NamedTuple):
     made: tuple[tuple[str, str], ...]
 
 
-def stream_places(config: TransformerConfig) -> tuple[Place, ...]:
+def stream_steps(config: TransformerConfig) -> tuple[StreamStep, ...]:
     """Return the places on the residual stream of a model, the encoder's first.
 
     >>> from transformer_viz.network.presets import PRESETS
-    >>> [place.part for place in stream_places(PRESETS["single-block"])]
+    >>> [place.part for place in stream_steps(PRESETS["single-block"])]
     ['embedding', 'self', 'self_norm', 'ffn', 'ffn_norm']
     """
     places = []
@@ -49,14 +49,14 @@ def stream_places(config: TransformerConfig) -> tuple[Place, ...]:
         if config.projects_embeddings:  # no place of the stream is the token alone
             made = (("added", token), *made)
         else:
-            places.append(Place(stack, None, "embedding", token, (("added", token),)))
+            places.append(StreamStep(stack, None, "embedding", token, (("added", token),)))
         if config.segments and not side:
             made += (("added", "segment_embedding"),)
         if not made and config.embedding_norm:
             both = (("before", token), ("after", f"{stack}.0.resid_pre"))
-            places.append(Place(stack, None, "embedding_norm", f"{stack}.0.resid_pre", both))
+            places.append(StreamStep(stack, None, "embedding_norm", f"{stack}.0.resid_pre", both))
         if made:
-            places.append(Place(stack, None, "positions", f"{stack}.0.resid_pre", made))
+            places.append(StreamStep(stack, None, "positions", f"{stack}.0.resid_pre", made))
         for layer in range(layers):
             places += _block(config, stack, layer)
     return tuple(places)
@@ -81,10 +81,10 @@ def _block(config, stack, layer):
             output = f"{block}.{name}_added"
         made.append(("added" if config.residual else "replaces", output))
         total = f"{block}.{name}_sum" if config.norm == "post" else f"{block}.{after}"
-        places.append(Place(stack, layer, part, total, tuple(made)))
+        places.append(StreamStep(stack, layer, part, total, tuple(made)))
         if config.norm == "post":
             both = (("before", total), ("after", f"{block}.{after}"))
-            places.append(Place(stack, layer, f"{part}_norm", f"{block}.{after}", both))
+            places.append(StreamStep(stack, layer, f"{part}_norm", f"{block}.{after}", both))
     return places
 
 

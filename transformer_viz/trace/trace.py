@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.tensors import (
     Attentions,
     AttentionTrace,
@@ -42,7 +42,7 @@ class Trace:
         labels: Names in the order of `probs`: classes, or the vocabulary.
         probs: float32 (label,), sums to 1. For a decoder (position, label), of the token after each
             position; for a masked language model (position, label), of the token at each position. What the
-            engine answers has `likeliest.Likeliest` in its place if the vocabulary is large.
+            engine answers has `likeliest.TopTokens` in its place if the vocabulary is large.
         values: Every tensor of the forward pass.
         target_text: Decoder input of an encoder-decoder; empty for other models.
         target_tokens: Its tokens, beginning with "[START]".
@@ -67,7 +67,7 @@ class Trace:
 
     def __repr__(self):
         cut = ("num_dropped",) if self.num_dropped else ()
-        return one_line(self, ("model", "text", *cut, "target_text", "encoder", "decoder", "probs"))
+        return short_repr(self, ("model", "text", *cut, "target_text", "encoder", "decoder", "probs"))
 
     @property
     def encoder(self) -> tuple[EncoderBlockTrace, ...]:
@@ -109,10 +109,10 @@ class Trace:
         """
         if self.probs.ndim == 1:
             return self.probs
-        return self.probs[[*self.gaps, np.flatnonzero(self.read)[-1]][0]]
+        return self.probs[[*self.gaps, np.flatnonzero(self.is_real)[-1]][0]]
 
     @property
-    def read(self) -> np.ndarray:
+    def is_real(self) -> np.ndarray:
         """Which tokens of the text, or of the target if there is one, are not [PAD]: bool (position,)."""
         return np.array([token != PAD for token in self.target_tokens or self.tokens], bool)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from transformer_viz.explorer.decode import generate_all
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.explorer.forward import Compiled
+from transformer_viz.explorer.forward import CompiledFunction
 from transformer_viz.network.model import Transformer
 from transformer_viz.questions.effects.quality import card_facts, quality
 from transformer_viz.questions.roles.head_roles import HeadRoles
@@ -43,7 +43,7 @@ class Evaluator:
             name="training",
         )
         self._objective = dataset.objective(settings)
-        self._measure = Compiled(self._evaluate_batch, dataset.signature)
+        self._measure = CompiledFunction(self._evaluate_batch, dataset.signature)
 
     def set_parameters(self, parameters: dict[str, np.ndarray]) -> None:
         """Set the parameters to evaluate: name -> array."""

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from transformer_viz.explorer.forward import Compiled
+from transformer_viz.explorer.forward import CompiledFunction
 from transformer_viz.network.fine_tuning import alike_groups, are_alike, learning_rate_factors
 from transformer_viz.network.model import Transformer
 from transformer_viz.training.dataset import Dataset, Inputs
@@ -62,7 +62,7 @@ class ModelTrainer:
             self.optimizer = optimizer(settings, self._count, self._rate_factors(settings.layer_decay))
             self.optimizer.build(self.model.trainable_variables)
         self._alike: list[list[int]] = []
-        self._train = Compiled(self._train_step, dataset.signature)
+        self._train = CompiledFunction(self._train_step, dataset.signature)
 
     def set_parameters(self, parameters: Mapping[str, np.ndarray]) -> None:
         """Set some parameters before the first step: name -> array."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 from filelock import FileLock, Timeout
 
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.training.runs.errors import RunError, write_errors
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.listing import QUOTA, check_runs_folder, queued_runs, runs_folder
@@ -30,7 +30,7 @@ def main() -> None:
     """Wait for a line on standard input, then work through the queue."""
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    job = load_upper_floor("training.job")
+    job = import_with_keras("training.job")
     if sys.stdin.readline():
         work_off_queue(functools.partial(job.work, quota=QUOTA))
 

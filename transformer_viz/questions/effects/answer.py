@@ -49,7 +49,7 @@ class Certainty(NamedTuple):
     probability: float
     log_odds: float
 
-    def drop_to(self, other: "Certainty") -> "Certainty":
+    def minus(self, other: "Certainty") -> "Certainty":
         """Return this certainty minus another."""
         return Certainty(self.probability - other.probability, self.log_odds - other.log_odds)
 
@@ -120,7 +120,7 @@ def resolve(config: TransformerConfig, asked: Asked, source: Encoding, target: E
             raise Problem("effects.no_position")
         return Answer((0,), (answer,), asked.versus)
     written = source if target is None else target
-    real = np.flatnonzero(written.read)
+    real = np.flatnonzero(written.is_real)
     if config.fills_in:
         rows = _filled_in(asked.position, written, real)
         return Answer(rows, (answer,) * len(rows), asked.versus)
@@ -136,7 +136,7 @@ def of_each_token(config: TransformerConfig, source: Encoding, target: Encoding 
     if not config.predicts_tokens:
         return Answer((0,), (LIKELIEST,))
     gaps = masked(source.tokens) if config.fills_in else ()
-    rows = gaps if len(gaps) else np.flatnonzero((source if target is None else target).read)
+    rows = gaps if len(gaps) else np.flatnonzero((source if target is None else target).is_real)
     return Answer(tuple(map(int, rows)), (LIKELIEST,) * len(rows))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.explorer.forward import Compiled, Prepared
+from transformer_viz.explorer.forward import CompiledFunction, Prepared
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.trace.request import Request
 
@@ -88,6 +88,6 @@ def _compiled(explorer):
         if name.endswith(VARIED):
             layers, *rest = spec.shape
             interventions[name] = tf.TensorSpec((layers, None, *rest), spec.dtype)
-    return Compiled(
+    return CompiledFunction(
         lambda *tensors: explorer.forward(*tensors).logits, [explorer.forward.signature, interventions]
     )

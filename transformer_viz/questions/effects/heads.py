@@ -88,7 +88,7 @@ def joint_effect(
     groups = [(), heads, *((head,) for head in heads)] if heads else [()]
     request = explorer.with_target(explorer.request(text, **changes))
     answer, *without = certainties(explorer, request, groups)
-    together, *alone = map(answer.drop_to, without or [answer])
+    together, *alone = map(answer.minus, without or [answer])
     return JointEffect(together, Certainty(*np.sum(alone, axis=0).tolist()) if alone else Certainty(0.0, 0.0))
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import tensorflow as tf
 
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.explorer.forward import Compiled, Prepared, stand_in
+from transformer_viz.explorer.forward import CompiledFunction, Prepared, stand_in
 from transformer_viz.language import Problem
 from transformer_viz.questions.effects.answer import LIKELIEST, Answer, Asked, resolve
 from transformer_viz.questions.effects.changed import ABLATION, batch_size
@@ -269,7 +269,7 @@ def _compiled_effects(explorer, intervenes):
         }
         return logits, cells
 
-    return Compiled(differentiate, signature)
+    return CompiledFunction(differentiate, signature)
 
 
 def _compiled_logits(explorer, intervenes):
@@ -281,7 +281,7 @@ def _compiled_logits(explorer, intervenes):
         *interventions, rows = rest
         return _answering(explorer.config, forward(inputs, *interventions).logits, rows)
 
-    return Compiled(compute, [*signature, tf.TensorSpec((None, None), tf.int32)])
+    return CompiledFunction(compute, [*signature, tf.TensorSpec((None, None), tf.int32)])
 
 
 def _answering(config, logits, rows):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.words import Word
@@ -56,18 +56,18 @@ class HeadEffects(Mapping[str, np.ndarray]):
     together: Certainty
 
     def __repr__(self):
-        return one_line(self, ("answer", "probability", "together"))
+        return short_repr(self, ("answer", "probability", "together"))
 
     @classmethod
     def of(cls, config: TransformerConfig, found: Iterable[Certainty]) -> Self:
         """Return the effects from the certainty with each of `ablations(config)`."""
         answer, *without, last = found
-        drops = [*zip(all_heads(config), map(answer.drop_to, without), strict=True)]
+        drops = [*zip(all_heads(config), map(answer.minus, without), strict=True)]
         return cls(
             answer,
             by_kind((head, drop.probability) for head, drop in drops),
             by_kind((head, drop.log_odds) for head, drop in drops),
-            answer.drop_to(last),
+            answer.minus(last),
         )
 
     def __getitem__(self, kind: str) -> np.ndarray:
@@ -147,7 +147,7 @@ class Effects:
     ablated: dict[str, np.ndarray] | None = None
 
     def __repr__(self):
-        return one_line(self, ("labels", "versus", "certainty", "cells"))
+        return short_repr(self, ("labels", "versus", "certainty", "cells"))
 
     def measured(self, words: Sequence[Word], without: Mapping[Word, float]) -> Self:
         """Return these effects with those of words.

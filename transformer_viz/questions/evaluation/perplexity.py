@@ -11,7 +11,7 @@ from transformer_viz.data.batches import by_length, pad
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.packing import NO_LIMIT, Stream
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import END_ID, START_ID
 from transformer_viz.questions.evaluation.token_scores import token_scores
 from transformer_viz.text.texts import each_text
@@ -67,7 +67,7 @@ class MaskedTokenEvaluation(NamedTuple):
     headless_accuracy: float
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 def evaluate_texts(

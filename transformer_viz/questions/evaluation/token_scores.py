@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from transformer_viz.explorer.controls import HEADLESS, INTACT, UNIFORM, with_intervention
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.explorer.forward import Compiled
+from transformer_viz.explorer.forward import CompiledFunction
 from transformer_viz.network.model import Transformer
 from transformer_viz.questions.evaluation.cross_entropy import token_cross_entropy
 
@@ -41,7 +41,7 @@ def token_scores(explorer: Explorer, inputs: Mapping[str, np.ndarray], targets: 
     return TokenScores(np.where(real, found[0][0], 0), real & np.stack([right for _, right in found]))
 
 
-def _compiled(model: Transformer, inputs: Mapping[str, np.ndarray]) -> Compiled:
+def _compiled(model: Transformer, inputs: Mapping[str, np.ndarray]) -> CompiledFunction:
     """Return the compiled function (inputs, targets, head gate, score gate) -> `token_cross_entropy`."""
 
     def score(inputs, targets, head_gate, score_gate):
@@ -50,4 +50,4 @@ def _compiled(model: Transformer, inputs: Mapping[str, np.ndarray]) -> Compiled:
 
     arrays = {name: tf.TensorSpec([None] * array.ndim, array.dtype) for name, array in inputs.items()}
     ids, number = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((), tf.float32)
-    return Compiled(score, [arrays, ids, number, number])
+    return CompiledFunction(score, [arrays, ids, number, number])

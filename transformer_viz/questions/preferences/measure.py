@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.explorer.forward import Compiled
+from transformer_viz.explorer.forward import CompiledFunction
 from transformer_viz.network.attention import attend
 from transformer_viz.network.config import MASK_ID
 from transformer_viz.questions.preferences.result import Preferences
@@ -87,4 +87,4 @@ def _compiled(model):
         _, found, _ = attend(query, key, key, None, cap=config.score_cap)
         return tf.reduce_sum(found[0], axis=1)
 
-    return Compiled(weights, [tf.TensorSpec((None, None), tf.int32)] * 2)
+    return CompiledFunction(weights, [tf.TensorSpec((None, None), tf.int32)] * 2)

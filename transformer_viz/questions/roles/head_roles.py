@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from transformer_viz.language import Phrase, Problem
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.checks import is_utf8, quoted
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.kind_roles import KindRoles, UsualRole
@@ -76,7 +76,7 @@ class HeadRoles:
     short: "HeadRoles | None" = None
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
     def usual(self, kind: str) -> list[list[UsualRole]]:
         """Return the usual role of each head of a kind of attention, by layer."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.questions.roles.head_roles import DIGITS, HeadRoles
 from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS, UsualRole
 
@@ -63,7 +63,7 @@ class SurveyRequest:
             )
 
     def __repr__(self):
-        return one_line(self)
+        return short_repr(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class HeadSurvey:
     entropies: Mapping[str, np.ndarray]
 
     def __repr__(self):
-        return one_line(self, ("roles", "texts", "shares"))
+        return short_repr(self, ("roles", "texts", "shares"))
 
     def usual(self, kind: str, layer: int, head: int) -> UsualRole | None:
         """Return the usual role of a head; None if fewer than `FEWEST_TEXTS` texts could show it."""

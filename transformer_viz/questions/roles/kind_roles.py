@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.questions.roles.patterns import (
     MIN_AVERAGING,
     MIN_RATIO,
@@ -98,7 +98,7 @@ class KindRoles:
     ratio_spread: np.ndarray
 
     def __repr__(self):
-        return one_line(self, ("names", "share", "texts"))
+        return short_repr(self, ("names", "share", "texts"))
 
     def usual(self, layer: int, head: int) -> UsualRole:
         """Return the usual role of a head.

@@ -19,8 +19,8 @@ import psutil
 from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.network.config import UNK_ID, TransformerConfig
-from transformer_viz.network.startup import load_upper_floor
-from transformer_viz.store.format import one_line
+from transformer_viz.network.startup import import_with_keras
+from transformer_viz.store.format import printable
 from transformer_viz.store.pack import unpack_into
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import Tokenizer
@@ -90,7 +90,7 @@ def _check(request, report):
     memory, place = request["memory"], Path(request["place"])
     report(stage="load")
     try:
-        load = load_upper_floor("store.load").load
+        load = import_with_keras("store.load").load
     except Exception as error:
         raise store.ModelError("check.tensorflow", kind=type(error).__name__, command=command()) from None
     report(stage="unpack", memory=_memory())
@@ -180,7 +180,7 @@ def problem_of(error, memory, stage):
     if isinstance(error, Problem):
         return error
     if isinstance(error, ValueError) and not isinstance(error, UnicodeError):
-        return store.ModelError(one_line(error))
+        return store.ModelError(printable(error))
     return store.ModelError(f"check.failed.{stage}", kind=type(error).__name__)
 
 

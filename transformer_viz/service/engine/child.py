@@ -26,7 +26,7 @@ import numpy as np
 from transformer_viz import store
 from transformer_viz.explorer.beams import BeamRequest, BeamTree
 from transformer_viz.network.config import UNK_ID
-from transformer_viz.network.startup import load_upper_floor
+from transformer_viz.network.startup import import_with_keras
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.answer import Asked as Question
 from transformer_viz.questions.effects.request import EffectsRequest
@@ -46,8 +46,8 @@ from transformer_viz.questions.text_requests import (
 from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.models import Models
-from transformer_viz.trace.likeliest import narrowed
 from transformer_viz.trace.request import Request
+from transformer_viz.trace.top_tokens import with_top_tokens
 from transformer_viz.trace.trace import Trace
 
 COMPILED_BYTES = 30 * 2**20
@@ -131,7 +131,7 @@ def _begin(niceness, environment):
 def import_keras() -> None:
     """Import the modules that questions need, and exclude them from later garbage collections."""
     for module in FOR_QUESTIONS:
-        load_upper_floor(module)
+        import_with_keras(module)
     gc.collect()
     gc.freeze()
 
@@ -172,7 +172,7 @@ def labels(explorer: Any, _request: Request) -> tuple[str, ...]:
 
 def trace(explorer: Any, request: Request) -> Trace:
     """Return the trace of a request, without labels; of a large vocabulary only the likeliest tokens."""
-    return dataclasses.replace(narrowed(explorer.run(request)), labels=())
+    return dataclasses.replace(with_top_tokens(explorer.run(request)), labels=())
 
 
 def whole_trace(explorer: Any, request: Request) -> Trace:
@@ -198,32 +198,32 @@ def write(
     explorer: Any, request: Request, written: Sequence[int], most: int, draft: Sequence[int]
 ) -> tuple[tuple[int, ...], bool]:
     """Generate another portion; return the token ids so far, and whether the model has finished."""
-    decode, limits = load_upper_floor("explorer.decode"), {"most": most, "seconds": PORTION}
+    decode, limits = import_with_keras("explorer.decode"), {"most": most, "seconds": PORTION}
     return decode.continue_generation(explorer, request, written, draft=draft, **limits)
 
 
 def preferences(explorer: Any, request: PreferenceRequest) -> tuple[Preferences, ...]:
     """Return which words each head of the first layer prefers."""
-    return load_upper_floor("questions.preferences.measure").word_preferences(explorer, request.query)
+    return import_with_keras("questions.preferences.measure").word_preferences(explorer, request.query)
 
 
 def search(explorer: Any, request: BeamRequest, tree: BeamTree | None) -> BeamTree:
     """Continue a beam search for another portion; return its tree so far."""
-    return load_upper_floor("explorer.decode").search(explorer, request, tree, seconds=PORTION)
+    return import_with_keras("explorer.decode").search(explorer, request, tree, seconds=PORTION)
 
 
 def certainties(
     explorer: Any, request: Request, groups: Sequence[Sequence[Head]], asked: EffectsRequest | None
 ) -> list[Certainty]:
     """Return the certainty of the answer with each of as many of these groups as fit into a portion."""
-    effects = load_upper_floor("questions.effects.heads")
+    effects = import_with_keras("questions.effects.heads")
     question = None if asked is None else _question(explorer, asked)
     return [*effects.certainties(explorer, request, groups, asked=question, seconds=PORTION)]
 
 
 def effects(explorer: Any, asked: EffectsRequest) -> tuple[Effects, list[Word]]:
     """Return the effects of cells and heads on an answer, and the words that are still to be left out."""
-    measure = load_upper_floor("questions.effects.measure")
+    measure = import_with_keras("questions.effects.measure")
     prepared = explorer.prepare(asked.request)
     found = measure.estimate(explorer, prepared, _question(explorer, asked))
     return found, words_of(prepared.source, prepared.target)
@@ -231,13 +231,13 @@ def effects(explorer: Any, asked: EffectsRequest) -> tuple[Effects, list[Word]]:
 
 def _question(explorer, asked):
     """Return what is asked, with numbers in place of names."""
-    numbered = load_upper_floor("questions.effects.measure").numbered
+    numbered = import_with_keras("questions.effects.measure").numbered
     return numbered(explorer, asked.answer, asked.versus, asked.position)
 
 
 def compile_effects(explorer: Any, _asked: EffectsRequest) -> None:
     """Compile what explains an answer, for the first one that is asked why."""
-    measure = load_upper_floor("questions.effects.measure")
+    measure = import_with_keras("questions.effects.measure")
     prepared = explorer.prepare(_some_request(explorer))
     answer = measure.estimate(explorer, prepared, Question()).answer
     for _ in measure.left_out(explorer, prepared, answer, [Word("text", "", 0, 0, (1,))]):
@@ -248,7 +248,7 @@ def left_out(
     explorer: Any, asked: EffectsRequest, answer: Answer, words: Sequence[Word]
 ) -> dict[Word, float]:
     """Return f without each of as many of these words as fit into a portion."""
-    measure, prepared = load_upper_floor("questions.effects.measure"), explorer.prepare(asked.request)
+    measure, prepared = import_with_keras("questions.effects.measure"), explorer.prepare(asked.request)
     parts = measure.left_out(explorer, prepared, answer, words, seconds=PORTION)
     return {word: value for part in parts for word, value in part}
 
@@ -271,7 +271,7 @@ def written_rows(
 ) -> list[dict[str, Any]]:
     """Return what a model that writes says of the first of these rows, as many as fit into a portion."""
     predictions, end, found = (
-        load_upper_floor("questions.evaluation.predictions"),
+        import_with_keras("questions.evaluation.predictions"),
         time.monotonic() + PORTION,
         [],
     )
@@ -286,7 +286,7 @@ def written_rows(
 def word_effects(explorer: Any, _request: WordEffectsRequest, texts: Sequence[str]) -> list[TextEffects]:
     """Return what the words of as many of these texts, from the first on, do as fit into a portion."""
     end, found = time.monotonic() + PORTION, []
-    for effects in load_upper_floor("questions.effects.many_texts").effects_in(explorer, texts):
+    for effects in import_with_keras("questions.effects.many_texts").effects_in(explorer, texts):
         found.append(effects)
         if time.monotonic() > end:
             break
@@ -298,7 +298,9 @@ def survey(
 ) -> list[MeasuredText]:
     """Return what the heads do in as many of these texts, from the first on, as fit into a portion."""
     end, found = time.monotonic() + PORTION, []
-    for measured in load_upper_floor("questions.roles.measure_survey").measured_texts(explorer, texts, words):
+    for measured in import_with_keras("questions.roles.measure_survey").measured_texts(
+        explorer, texts, words
+    ):
         found.append(measured)
         if time.monotonic() > end:
             break
@@ -307,7 +309,7 @@ def survey(
 
 def _load(model):
     """Load a model and compile its trace, so that the first text does not wait for that."""
-    explorer = load_upper_floor("store.load").load(model)
+    explorer = import_with_keras("store.load").load(model)
     request = _some_request(explorer)
     explorer.run(request)
     request, due = request.changed(ablate=((0, 0),)), time.monotonic() + FIRST_LOOK

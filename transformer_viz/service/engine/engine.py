@@ -115,7 +115,7 @@ class Engine:
             progress: Called while there is no answer.
 
         Returns:
-            `Trace`, of a large vocabulary with the likeliest tokens, see `narrowed`; or the effect of
+            `Trace`, of a large vocabulary with the likeliest tokens, see `with_top_tokens`; or the effect of
             ablating each head, and all of them together.
 
         Raises:

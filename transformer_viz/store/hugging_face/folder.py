@@ -21,7 +21,7 @@ from transformer_viz.store.format import (
     StoredModel,
     check_finite,
     disk_errors,
-    one_line,
+    printable,
     sentence_of,
 )
 from transformer_viz.store.hugging_face.families import BUFFERS, HEADS, Family, Head, classes_of
@@ -192,7 +192,7 @@ def _contents(folder, theirs):
     if longest > config.max_len:
         card["longest"] = longest
     if config.output == "none":
-        card["other_output"] = described_output(one_line(class_name(theirs)), theirs.get("problem_type"))
+        card["other_output"] = described_output(printable(class_name(theirs)), theirs.get("problem_type"))
         why = why_no_answer(card)
         card["limits"] = {reader: language.sentence_of(why, reader) for reader in LANGUAGES}
     sources, copies, others = _sources(config, family, head, tensors)
@@ -368,8 +368,8 @@ def _left_out(folder, family, head, names):
         if not _is_in(name, used) and _is_in(_without_prefix(family, name), (*HEADS, *others))
     }
     if unknown := sorted(names - left):
-        raise ModelError("hugging.unknown", place=folder, name=one_line(unknown[0]), count=len(unknown))
-    return [one_line(name) for name in sorted(left)[:MOST_NAMED]]
+        raise ModelError("hugging.unknown", place=folder, name=printable(unknown[0]), count=len(unknown))
+    return [printable(name) for name in sorted(left)[:MOST_NAMED]]
 
 
 def _is_in(name, layers):
@@ -387,7 +387,7 @@ def _check_copies(folder, found):
     for copy, other in found.copies.items():
         first, second = found.tensors[other], found.tensors[copy]
         if first.shape != second.shape or not np.array_equal(first.read(), second.read()):
-            facts = {"name": one_line(copy), "other": one_line(other)}
+            facts = {"name": printable(copy), "other": printable(other)}
             raise ModelError("hugging.copy", place=folder, **facts)
 
 
@@ -406,7 +406,7 @@ def _parameters(folder, found):
         if array is None:
             raise ModelError("hugging.no_tensor", place=folder, name=name)
         if array.shape != shape:
-            facts = {"name": one_line(theirs), "found": one_line(array.shape), "expected": one_line(shape)}
+            facts = {"name": printable(theirs), "found": printable(array.shape), "expected": printable(shape)}
             raise ModelError("hugging.shape", place=folder, **facts)
         parameters[name] = array
     return parameters

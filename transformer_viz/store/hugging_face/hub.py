@@ -20,7 +20,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import disable_progress_bars
 
 from transformer_viz.store.atomic import new_folder
-from transformer_viz.store.format import ModelError, checked_name, disk_errors, one_line
+from transformer_viz.store.format import ModelError, checked_name, disk_errors, printable
 from transformer_viz.store.hugging_face import PREFIX
 from transformer_viz.store.hugging_face.origin import write_origin
 from transformer_viz.store.hugging_face.way_out import PICKLES, lines_to_convert
@@ -67,7 +67,7 @@ def hub_model(name: str) -> HubModel:
     if not any(file.endswith(".safetensors") for file in wanted):
         is_pickle = any(pickle in files for pickle in PICKLES)
         lines = lines_to_convert(repository, found.config or {}) if is_pickle else ""
-        raise ModelError("hub.no_weights", name=one_line(repository), lines=lines)
+        raise ModelError("hub.no_weights", name=printable(repository), lines=lines)
     licence = getattr(found.card_data, "license", None)
     return HubModel(repository, sum(wanted.values()), licence if isinstance(licence, str) else "")
 
@@ -138,7 +138,7 @@ def _link_or_copy(file, target):
 @contextlib.contextmanager
 def _hub_errors(name: str) -> Iterator[None]:
     """Raise what the hub's library raises as a `ModelError`."""
-    name = one_line(name)
+    name = printable(name)
     try:
         yield
     except GatedRepoError:
@@ -148,7 +148,7 @@ def _hub_errors(name: str) -> Iterator[None]:
     except (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, TransportError):
         raise ModelError("hub.offline", name=name) from None
     except (HfHubHTTPError, OSError) as error:
-        raise ModelError("hub.refused", name=name, reason=one_line(error)) from None
+        raise ModelError("hub.refused", name=name, reason=printable(error)) from None
     except ValueError as error:
         if isinstance(error, ModelError):
             raise

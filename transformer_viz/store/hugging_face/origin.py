@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from transformer_viz.store.format import one_line
+from transformer_viz.store.format import printable
 from transformer_viz.store.hugging_face.files import LARGEST_CONFIG, json_of
 
 ORIGIN = "hub.json"
@@ -30,7 +30,7 @@ def origin_of(folder: Path) -> dict[str, str]:
     file, name, revision = folder / ORIGIN, *_cached(folder)
     if file.is_file():
         said = json_of(file, LARGEST_CONFIG)
-        name, revision = (one_line(said.get(key) or "") for key in ("name", "revision"))
+        name, revision = (printable(said.get(key) or "") for key in ("name", "revision"))
     known = {"source": f"Hugging Face: {name}" if name else "Hugging Face", "revision": revision}
     return {key: text for key, text in known.items() if text}
 

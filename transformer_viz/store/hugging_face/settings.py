@@ -10,7 +10,7 @@ import numpy as np
 from transformer_viz.network.checks import is_positive
 from transformer_viz.network.config import NO_ID, TransformerConfig
 from transformer_viz.network.trace_size import trace_bytes
-from transformer_viz.store.format import ModelError, one_line
+from transformer_viz.store.format import ModelError, printable
 from transformer_viz.store.hugging_face.by_layer import windows
 from transformer_viz.store.hugging_face.families import (
     ACTIVATIONS,
@@ -42,7 +42,7 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
         raise ModelError(
-            "hugging.type", file=file, received=one_line(kind), known=", ".join(sorted(FAMILIES))
+            "hugging.type", file=file, received=printable(kind), known=", ".join(sorted(FAMILIES))
         )
     if theirs.get("quantization_config"):
         raise ModelError("hugging.quantised", file=file)
@@ -59,8 +59,8 @@ def family_of(file: Path, theirs: Mapping[str, Any]) -> Family:
                 "hugging.setting",
                 file=file,
                 name=name,
-                received=one_line(theirs[name]),
-                wanted=one_line(value),
+                received=printable(theirs[name]),
+                wanted=printable(value),
             )
     return family
 
@@ -74,7 +74,7 @@ def _only_reads(file, theirs, family):
         return "For" in name or not theirs.get("tie_word_embeddings", family.tied)
     if "For" in name:
         known = ", ".join(family.heads)
-        raise ModelError("hugging.head", file=file, received=one_line(name), known=known)
+        raise ModelError("hugging.head", file=file, received=printable(name), known=known)
     return name.endswith("EncoderModel")
 
 
@@ -104,7 +104,7 @@ def query_scale(file: Path, theirs: Mapping[str, Any], config: TransformerConfig
     name = family.query_scalar
     scalar = theirs.get(name, family.defaults.get(name, config.head_dim))
     if not is_positive(scalar):
-        facts = {"name": name, "received": one_line(scalar), "wanted": config.head_dim}
+        facts = {"name": name, "received": printable(scalar), "wanted": config.head_dim}
         raise ModelError("hugging.setting", file=file, **facts)
     if config.positions == "rotary":  # keys are not multiplied, queries twice
         scale[: config.rotary_width] *= rotary(file, theirs, family, vars(config))[1] ** 2
@@ -201,7 +201,7 @@ def _activation(file, name):
         name = "gelu_new" if name == "gelu" else name
     if name not in ACTIVATIONS:
         known = ", ".join(sorted(ACTIVATIONS))
-        raise ModelError("hugging.activation", file=file, received=one_line(name), known=known)
+        raise ModelError("hugging.activation", file=file, received=printable(name), known=known)
     return {"activation": ACTIVATIONS[name]} | gated
 
 
@@ -237,7 +237,7 @@ def _pooling(file, theirs, family):
     if head.pooling:
         received = theirs.get(head.pooling, "cls")
         if received not in ("cls", "mean"):
-            facts = {"name": head.pooling, "received": one_line(received), "wanted": "cls, mean"}
+            facts = {"name": head.pooling, "received": printable(received), "wanted": "cls, mean"}
             raise ModelError("hugging.setting", file=file, **facts)
         fields["pooling"] = "mean" if received == "mean" else "first"
     return fields

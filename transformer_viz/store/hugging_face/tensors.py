@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.store.format import ModelError, disk_errors, one_line
+from transformer_viz.store.format import ModelError, disk_errors, printable
 from transformer_viz.store.hugging_face.files import LARGEST_INDEX, json_of
 from transformer_viz.store.hugging_face.way_out import refusal_of
 
@@ -50,7 +50,7 @@ class Stored(NamedTuple):
             ModelError: If it is of another type than floating point, or the file cannot be read.
         """
         if self.dtype not in TYPES:
-            facts = {"name": one_line(self.name), "dtype": one_line(self.dtype), "known": ", ".join(TYPES)}
+            facts = {"name": printable(self.name), "dtype": printable(self.dtype), "known": ", ".join(TYPES)}
             raise ModelError("hugging.dtype", file=self.file, **facts)
         with disk_errors(self.file, "read"):
             found = np.memmap(self.file, TYPES[self.dtype], "r", self.begin, self.shape or (1,))

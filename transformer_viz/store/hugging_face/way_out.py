@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer_viz.store.format import ModelError, disk_errors, one_line
+from transformer_viz.store.format import ModelError, disk_errors, printable
 from transformer_viz.store.hugging_face.files import LARGEST_CONFIG, json_of
 
 SHOWN = {
@@ -95,10 +95,10 @@ def refusal_of(folder: Path) -> ModelError | None:
         names = sorted(file.name for file in folder.iterdir())
     if "adapter_config.json" in names:
         adapter = json_of(folder / "adapter_config.json", LARGEST_CONFIG)
-        base = one_line(adapter.get("base_model_name_or_path") or "?")
+        base = printable(adapter.get("base_model_name_or_path") or "?")
         return ModelError("hugging.adapter", place=folder, base=base)
     if files := [name for name in names if name.endswith(".gguf")]:
-        return ModelError("hugging.gguf", place=folder, name=one_line(files[0]))
+        return ModelError("hugging.gguf", place=folder, name=printable(files[0]))
     if pickles := [name for name in PICKLES if name in names]:
         config = folder / "config.json"
         theirs = json_of(config, LARGEST_CONFIG) if config.is_file() else {}

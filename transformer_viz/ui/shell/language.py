@@ -73,7 +73,7 @@ def sendable(text: str) -> str:
 
 
 _ADDRESS = re.compile(r"(?i)(?<=https:)(?=//)|(?<=http:)(?=//)|(?<=www)(?=\.)|(?<=[-.\w+])(?=@[-\w])")
-"""Places at which a word joiner keeps Markdown from making a link."""
+"""PositionsInAttention at which a word joiner keeps Markdown from making a link."""
 
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 """Control characters other than white space, and bidirectional controls."""

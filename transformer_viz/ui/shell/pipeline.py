@@ -14,7 +14,7 @@ def show_pipeline(model: store.ModelSummary, stack: str, part: str) -> None:
     Args:
         model: The model.
         stack: "encoder" or "decoder".
-        part: Part of the stack, as `trace.stream.Place` names it.
+        part: Part of the stack, as `trace.stream.StreamStep` names it.
     """
     line = {"model": model.name, "pipeline": pipeline_of(config_of(model), words())}
     line |= {"lit": {"stack": stack, "part": part}, "projected": is_projected()}

@@ -321,7 +321,7 @@ def _notes(words, config, base, chosen, other, ask):
 
 def _most_changed(words, trace, before):
     """Return at how many places another token is predicted, and where most has changed."""
-    after, real = trace.probs, np.flatnonzero(trace.read)
+    after, real = trace.probs, np.flatnonzero(trace.is_real)
     # One row after the other: a whole matrix of a large vocabulary has 80 MB.
     rows = (np.abs(before[row] - after[row]) for row in real)
     largest, sums = np.array([(row.max(), row.sum()) for row in rows]).T

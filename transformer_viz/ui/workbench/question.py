@@ -15,8 +15,8 @@ from transformer_viz.questions.effects.result import Effects
 from transformer_viz.service.engine import EngineError
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import NoTokensError
-from transformer_viz.trace.likeliest import is_whole
 from transformer_viz.trace.request import EFFECTS, UNCHANGED
+from transformer_viz.trace.top_tokens import is_whole
 from transformer_viz.ui.shell.answers import cached_answer, whole_answer
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.journal import note

@@ -18,7 +18,7 @@ from transformer_viz.questions.effects.result import Effects
 from transformer_viz.text.special import PAD
 from transformer_viz.text.unicode import visible
 from transformer_viz.trace.comparison import Comparison
-from transformer_viz.trace.likeliest import is_whole
+from transformer_viz.trace.top_tokens import is_whole
 from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.card_facts import agreements_of, config_of
 from transformer_viz.ui.workbench.asked import Asked
@@ -95,7 +95,7 @@ def row_of(config: TransformerConfig, trace: Trace, position: int | None) -> int
         return position if config.fills_in else position - 1
     if config.fills_in:
         return int(trace.gaps[0]) if len(trace.gaps) == 1 else None
-    return None if trace.encoder else int(np.flatnonzero(trace.read)[-1])
+    return None if trace.encoder else int(np.flatnonzero(trace.is_real)[-1])
 
 
 def offered(words: Words, config: TransformerConfig, trace: Trace, about: About) -> dict[str, Any] | None:

@@ -101,7 +101,7 @@ def answer_of(words: Words, model: store.ModelSummary, trace: Trace, *, own: boo
 
 def share_of_written(trace: Trace) -> float:
     """Return the probability with which an encoder-decoder writes its text: the product over its tokens."""
-    rows = np.flatnonzero(trace.read)
+    rows = np.flatnonzero(trace.is_real)
     return float(np.exp(np.log(trace.probs.max(axis=-1)[rows]).sum()))
 
 

@@ -10,7 +10,7 @@ from transformer_viz.language import joined
 from transformer_viz.network.config import never_written
 from transformer_viz.pictures.beams import beams_of
 from transformer_viz.pictures.writing import Written, prompt_text, step_of
-from transformer_viz.trace.likeliest import is_whole
+from transformer_viz.trace.top_tokens import is_whole
 from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.pages.writing.settings import keep_settings, kept_settings
 from transformer_viz.ui.pages.writing.steps import act, can_undo

@@ -36,7 +36,7 @@ class _Short(reprlib.Repr):
 _SHORT, _EMPTY = _Short(), {"None", "''", "()", "{}", "[]"}
 
 
-def one_line(value: Any, names: Iterable[str] | None = None) -> str:
+def short_repr(value: Any, names: Iterable[str] | None = None) -> str:
     """Return a value on one line: its type, and those of its attributes that are not empty.
 
     Args:
@@ -45,7 +45,7 @@ def one_line(value: Any, names: Iterable[str] | None = None) -> str:
 
     >>> import numpy as np
     >>> from transformer_viz.network.tensors import Patch
-    >>> one_line(Patch(np.ones((3, 1)), np.zeros((3, 8))))
+    >>> short_repr(Patch(np.ones((3, 1)), np.zeros((3, 8))))
     'Patch(gate=float64 (3, 1), value=float64 (3, 8))'
     """
     fields: Iterable[str] = getattr(value, "_fields", ()) or getattr(value, "__dataclass_fields__", ())

@@ -4,7 +4,7 @@ from running_app import ROOT
 
 import transformer_viz as tv
 from transformer_viz.explorer.gradients import gradients
-from transformer_viz.language.one_line import one_line
+from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.tensors import Intervention
 
 TEXT = "a lovely film"
@@ -73,4 +73,4 @@ def test_only_what_was_changed_is_shown():
 
 
 def test_a_long_list_is_shown_by_its_first_items():
-    assert one_line(tv.Changes(order=[*range(9)]), ["order"]) == "Changes(order=(0, 1, 2, 3, ...))"
+    assert short_repr(tv.Changes(order=[*range(9)]), ["order"]) == "Changes(order=(0, 1, 2, 3, ...))"

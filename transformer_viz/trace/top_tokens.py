@@ -18,7 +18,7 @@ MOST_GAPS = 4
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Likeliest:
+class TopTokens:
     """Distributions over a vocabulary, of which the likeliest tokens are kept. It reads as the array would.
 
     All other tokens of a row have their mean, so that its probabilities still sum to 1; each is at most the
@@ -85,10 +85,10 @@ class Likeliest:
 
 def is_whole(trace: Trace) -> bool:
     """Return whether a trace has all probabilities, not only those of the likeliest tokens."""
-    return not isinstance(trace.probs, Likeliest)
+    return not isinstance(trace.probs, TopTokens)
 
 
-def narrowed(trace: Trace) -> Trace:
+def with_top_tokens(trace: Trace) -> Trace:
     """Return a trace with the likeliest tokens alone; itself if its vocabulary has at most `MOST_LABELS`.
 
     Each row keeps its `KEPT` likeliest tokens, the token at its position in the text, and the one after that.
@@ -99,7 +99,7 @@ def narrowed(trace: Trace) -> Trace:
     if probs.ndim == 1 or probs.shape[-1] <= MOST_LABELS:
         return trace
     first = [0] if trace.encoder and trace.decoder else []
-    answer = int(np.flatnonzero(trace.read)[-1])
+    answer = int(np.flatnonzero(trace.is_real)[-1])
     whole = {*first, *trace.gaps[:MOST_GAPS].tolist(), answer}
     written = trace.target_ids if trace.target_ids.size else trace.token_ids
     ids = np.hstack([_likeliest(logits), written[:, None], np.roll(written, -1)[:, None]])
@@ -109,8 +109,8 @@ def narrowed(trace: Trace) -> Trace:
     mean = (probs.sum(axis=-1, where=left, dtype=np.float64) / left.sum(axis=-1)).astype(np.float32)
     odds = np.maximum(mean, np.finfo(np.float32).tiny) / kept_probs[:, 0]  # to the likeliest token
     size = probs.shape[-1]
-    found = Likeliest(ids, kept_probs, mean, _rows(probs, whole), size)
-    values = Likeliest(ids, kept_logits, kept_logits[:, 0] + np.log(odds), _rows(logits, {answer}), size)
+    found = TopTokens(ids, kept_probs, mean, _rows(probs, whole), size)
+    values = TopTokens(ids, kept_logits, kept_logits[:, 0] + np.log(odds), _rows(logits, {answer}), size)
     return dataclasses.replace(
         trace, probs=cast(Any, found), values=trace.values._replace(logits=cast(Any, values))
     )
