@@ -8,7 +8,7 @@ import pandas as pd
 
 from transformer_viz.data.bad_rows import BadRows
 from transformer_viz.data.files import DataError
-from transformer_viz.language import Phrase
+from transformer_viz.language import Phrase, Problem
 
 FEWEST_ROWS = 10
 
@@ -155,10 +155,7 @@ def _apart(frame, group, strata, shares, seed):
     """Draw groups of each stratum for validation and test, and return the rows of each side."""
     validation, test = shares
     if not (0 < validation < 1 and 0 <= test < 1 and validation + test < 1):
-        raise ValueError(
-            "`validation` must be above 0, `test` at least 0 and both together below 1. "
-            f"Received: {validation}, {test}."
-        )
+        raise Problem("splits.shares", validation=str(validation), test=str(test))
     random, side = np.random.default_rng(seed), np.zeros(group.max() + 1, dtype=int)
     for groups in strata:
         chosen = random.choice(groups, _count(validation, groups, 1 + bool(test)), replace=False)

@@ -207,7 +207,7 @@ class Explorer:
     def compute(self, prepared: Prepared, *, keep: str = "all") -> ModelTrace:
         """Run the compiled forward pass; return NumPy arrays without the batch axis."""
         if keep not in KEPT:
-            raise ValueError(f"`keep` must be one of {', '.join(KEPT)}. Received: {keep!r}.")
+            raise Problem("trace.keep", kept=", ".join(KEPT), received=repr(keep))
         given = (prepared.interventions,) if prepared.interventions else ()
         run = self.compiled(("trace", keep, bool(given)), lambda: self._pass(KEPT[keep], bool(given)))
         return mapped(_array, run(prepared.inputs, *given))

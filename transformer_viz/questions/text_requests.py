@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from transformer_viz.language import Problem
 from transformer_viz.language.short_repr import short_repr
 
 FIRST_TEXTS = 5_000
@@ -29,7 +30,7 @@ class TextsRequest:
 
     def __post_init__(self):
         if len(self.texts) > self.most:
-            raise ValueError(f"At most {self.most:,} texts at a time. Received: {len(self.texts):,}.")
+            raise Problem("text.many", most=self.most, received=len(self.texts))
 
     def __repr__(self):
         return short_repr(self)

@@ -77,10 +77,7 @@ class Encoding(NamedTuple):
             ValueError: If `order` is not a permutation.
         """
         if sorted(order) != list(range(len(self.ids))):
-            raise ValueError(
-                f"`order` must name each of the {len(self.ids)} tokens once, by its index from 0. "
-                f"Received: {list(order)}."
-            )
+            raise Problem("changes.permutation", count=len(self.ids), received=str(list(order)))
         return self._replace(
             ids=self.ids[list(order)],
             tokens=tuple(self.tokens[i] for i in order),

@@ -72,7 +72,7 @@ def train_backend(
         ValueError: If there is no such kind, or `vocab_size` is too small for the special tokens.
     """
     if kind not in TOKEN_KINDS:
-        raise ValueError(f"`kind` must be one of {', '.join(TOKEN_KINDS)}. Received: {kind!r}.")
+        raise Problem("tokenizer.kind", kinds=", ".join(TOKEN_KINDS), received=repr(kind))
     if vocab_size < len(special):
         needed = ", ".join(special)
         raise Problem("tokenizer.vocab_size", least=len(special), needed=needed, received=vocab_size)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from transformer_viz.language import Problem
 from transformer_viz.text.special import EDGES, PAD
 
 Order = str | Sequence[int] | None
@@ -31,7 +32,7 @@ def named_order(name: str, tokens: Sequence[str]) -> tuple[int, ...]:
     """
     what, _, seed = name.partition(":")
     if what not in ("reversed", "shuffled") or not (seed or "0").isdecimal() or (seed and what == "reversed"):
-        raise ValueError(f"`order` must be 'reversed', 'shuffled' or 'shuffled:7'. Received: {name!r}.")
+        raise Problem("changes.order", received=repr(name))
     moving = [place for place, token in enumerate(tokens) if token not in STAYS]
     first, last = (moving[0], moving[-1] + 1) if moving else (0, 0)
     count = last - first

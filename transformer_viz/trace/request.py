@@ -126,16 +126,14 @@ class Changes:
 
     def __post_init__(self):
         if isinstance(self.reference, str) and self.reference != OWN:
-            raise ValueError(
-                f"`reference` must be a list of texts, or {OWN!r}. Received: {self.reference!r}."
-            )
+            raise Problem("changes.reference", own=repr(OWN), received=repr(self.reference))
         if self.reference != OWN:
             object.__setattr__(self, "reference", tuple(self.reference))
         for name in ("scaling", "residual"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"`{name}` must be True or False. Received: {getattr(self, name)!r}.")
+                raise Problem("changes.switch", name=name, received=repr(getattr(self, name)))
         if type(self.shift) is not int or self.shift < 0:
-            raise ValueError(f"`shift` must be a whole number from 0. Received: {self.shift!r}.")
+            raise Problem("changes.shift", received=repr(self.shift))
         for name in EXAMPLES:
             object.__setattr__(self, name, several(name, getattr(self, name)))
         for field in dataclasses.fields(self):
@@ -167,7 +165,7 @@ class Changes:
             ValueError: If there are activation patches.
         """
         if self.patches:
-            raise ValueError("An activation of another run cannot be written as JSON. Leave out `patches`.")
+            raise Problem("changes.patches")
         return {name: _as_lists(getattr(self, name)) for name in self.changed_fields}
 
 
@@ -269,7 +267,7 @@ class Request:
             changes = Changes(**values.pop("changes", {}))
             return cls(**{name: _as_tuples(value) for name, value in values.items()}, changes=changes)
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise ValueError(f"This is no request to a model ({error}).") from None
+            raise Problem("changes.request", reason=str(error)) from None
 
 
 def _as_lists(value):

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from transformer_viz.language import Problem
 from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.tensors import (
     Attentions,
@@ -209,9 +210,9 @@ class Trace:
             own: dict[str, Any] = {name: arrays.pop(name) for name in _ARRAYS}
             return cls(**meta, **own, values=restore(ModelTrace, "", arrays))
         except FileNotFoundError:
-            raise ValueError(f"There is no file {path}.") from None
+            raise Problem("file.missing", path=path) from None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"{path} is not a trace saved by Transformer Viz ({error}).") from None
+            raise Problem("trace.file", path=path, reason=str(error)) from None
 
     def __eq__(self, other):
         if not isinstance(other, Trace):

@@ -8,6 +8,7 @@ from typing import Unpack
 import numpy as np
 
 from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.language import Problem
 from transformer_viz.questions.effects.answer import Asked, Certainty, of_each_token, resolve
 from transformer_viz.questions.effects.changed import changed_logits
 from transformer_viz.questions.effects.measure import numbered
@@ -115,9 +116,7 @@ def certainties(
         ValueError: If the request already ablates heads, or the model gives no answer.
     """
     if request.changes.ablate:
-        raise ValueError(
-            "`ablate` cannot be given: each head is left out in turn. Use `trace` with `ablate`."
-        )
+        raise Problem("effects.ablate")
     explorer.check_answers()
     config, end, means = explorer.config, time.monotonic() + seconds, explorer.means_for(request)
     prepared = explorer.forward.prepare(request)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
+from transformer_viz.language import Problem
 from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.effects.answer import Answer, Certainty
@@ -234,7 +235,7 @@ class Effects:
                 ablated or None,
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"{path} holds no effects saved by Transformer Viz ({error}).") from None
+            raise Problem("effects.file", path=path, reason=str(error)) from None
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with one row per cell.
