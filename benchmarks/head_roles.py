@@ -23,8 +23,8 @@ from transformer_viz import store
 from transformer_viz.cli.roles import texts_of
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.network.startup import import_with_keras
-from transformer_viz.questions.roles.patterns import patterns_of_config
-from transformer_viz.questions.roles.text_roles import roles
+from transformer_viz.questions.roles.patterns import roles
+from transformer_viz.questions.roles.rules import patterns_of_config
 from transformer_viz.trace.request import Request
 
 UNNAMED = ("even", "mixed")

@@ -17,10 +17,9 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from measure import job_of_model
 
 from transformer_viz import store
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import KindRoles, UsualRole
 from transformer_viz.questions.roles.measure import head_roles
-from transformer_viz.questions.roles.patterns import MIN_RATIO, MIN_TEXTS, WORDS
+from transformer_viz.questions.roles.result import HeadRoles, KindRoles, UsualRole
+from transformer_viz.questions.roles.rules import MIN_RATIO, MIN_TEXTS, WORDS
 from transformer_viz.store.load import load
 from transformer_viz.training.job import dataset_of
 from transformer_viz.training.rows import choose_role_texts

@@ -17,9 +17,9 @@ from transformer_viz.pictures.captions import (
     role_order,
 )
 from transformer_viz.pictures.lens import payload_of
-from transformer_viz.questions.roles.kind_roles import UsualRole, WordsRead
-from transformer_viz.questions.roles.patterns import MEASURES, ROLES
-from transformer_viz.questions.roles.text_roles import Role
+from transformer_viz.questions.roles.patterns import Role
+from transformer_viz.questions.roles.result import UsualRole, WordsRead
+from transformer_viz.questions.roles.rules import MEASURES, ROLES
 
 TOKENS = ("the", "cat", "and", "the", "dog", ".")
 SIZE = len(TOKENS)

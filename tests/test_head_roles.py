@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 from old_roles import first_version, second_version, third_version
 
 import transformer_viz as tv
-from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.questions.roles.measure import SENTENCES
-from transformer_viz.questions.roles.pattern_totals import PatternTotals
-from transformer_viz.questions.roles.patterns import MEASURES
-from transformer_viz.questions.roles.text_patterns import pattern_shares, text_patterns
+from transformer_viz.questions.roles.patterns import pattern_shares, text_patterns
+from transformer_viz.questions.roles.result import HeadRoles
+from transformer_viz.questions.roles.rules import MEASURES
+from transformer_viz.questions.roles.survey import PatternTotals
 from transformer_viz.text.sentences import some_passages
 
 PAIRS = [

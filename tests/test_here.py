@@ -14,8 +14,8 @@ from transformer_viz.network.tensors import Attentions, AttentionTrace
 from transformer_viz.pictures.captions import HeadsInText, captions_of
 from transformer_viz.pictures.here import MIN_GATHERED, MOST_EVEN, PLACES
 from transformer_viz.pictures.lens import described
-from transformer_viz.questions.roles.patterns import ROLES
-from transformer_viz.questions.roles.text_roles import Role
+from transformer_viz.questions.roles.patterns import Role
+from transformer_viz.questions.roles.rules import ROLES
 
 TOKENS = ("the", "film", "was", "not", "bad", ".")
 SIZE = len(TOKENS)

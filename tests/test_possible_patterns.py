@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.questions.roles.patterns import (
-    SELF_PATTERNS,
-    SHAPES,
-    holds,
-    name_role,
-    patterns_of_config,
-)
+from transformer_viz.questions.roles.rules import SELF_PATTERNS, SHAPES, holds, name_role, patterns_of_config
 
 CONTENT = {"itself", "same", "punctuation"}
 PLACES = {"previous", "next", "first", "nearby"}

@@ -14,7 +14,7 @@ from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns
 from transformer_viz.pictures.vocabulary import preference_texts
 from transformer_viz.questions.preferences.measure import vocabulary_weights, word_preferences
 from transformer_viz.questions.preferences.result import Preferences
-from transformer_viz.questions.roles.kind_roles import UsualRole
+from transformer_viz.questions.roles.result import UsualRole
 from transformer_viz.text.tokenizer import Tokenizer
 
 FIXED = ["attention-only", "single-block"]

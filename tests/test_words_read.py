@@ -9,12 +9,10 @@ from small_models import labelled_reviews
 import transformer_viz as tv
 from transformer_viz.data import DataError
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS
-from transformer_viz.questions.roles.pattern_totals import PatternTotals
-from transformer_viz.questions.roles.patterns import MEASURES, measures_of
-from transformer_viz.questions.roles.text_patterns import pattern_shares, text_patterns
-from transformer_viz.questions.roles.text_roles import roles_of_shares
+from transformer_viz.questions.roles.patterns import pattern_shares, roles_of_shares, text_patterns
+from transformer_viz.questions.roles.result import FEWEST_TEXTS, HeadRoles
+from transformer_viz.questions.roles.rules import MEASURES, measures_of
+from transformer_viz.questions.roles.survey import PatternTotals
 
 SIZE = 10
 ALL = np.ones((1, SIZE, SIZE), bool)
@@ -220,8 +218,8 @@ def test_words_that_the_model_cannot_read_are_typical_of_nothing(explorer):
 
 
 def test_of_many_rows_a_sample_is_counted_and_always_the_same(explorer, monkeypatch):
-    monkeypatch.setattr("transformer_viz.questions.roles.measure_words.MOST_TEXTS", 239)
+    monkeypatch.setattr("transformer_viz.questions.roles.words.MOST_TEXTS", 239)
     words = tv.typical_words(explorer, labelled_reviews())
     assert words == tv.typical_words(explorer, labelled_reviews()) != {}
-    monkeypatch.setattr("transformer_viz.questions.roles.measure_words.MOST_TEXTS", 60)
+    monkeypatch.setattr("transformer_viz.questions.roles.words.MOST_TEXTS", 60)
     assert tv.typical_words(explorer, labelled_reviews()) == {}

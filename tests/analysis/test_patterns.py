@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from transformer_viz.questions.roles.text_patterns import is_punctuation, pattern_shares, text_patterns
+from transformer_viz.questions.roles.patterns import is_punctuation, pattern_shares, text_patterns
 
 TOKENS = ["A", "b", ",", "a", "c"]
 SIZE = len(TOKENS)

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from transformer_viz.questions.roles.heads import row_entropy
-from transformer_viz.questions.roles.text_roles import Role, roles
+from transformer_viz.questions.roles.patterns import Role, roles
+from transformer_viz.questions.roles.scores import row_entropy
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "."]
 SIZE = len(WORDS)

@@ -27,8 +27,7 @@ from transformer_viz.language import Problem
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.startup import import_with_keras
 from transformer_viz.pictures.captions import counted_texts
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import UsualRole
+from transformer_viz.questions.roles.result import HeadRoles, UsualRole
 
 SHOWN = 10
 """Words typical of a label that are printed."""
@@ -112,7 +111,7 @@ def _typical_words(explorer, data, names, options):
     else:
         return None
     try:
-        return import_with_keras("questions.roles.measure_words").typical_words(explorer, rows)
+        return import_with_keras("questions.roles.words").typical_words(explorer, rows)
     except DataError:
         return None
 

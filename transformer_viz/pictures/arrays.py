@@ -13,8 +13,8 @@ from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import shown_tokens, words_of
 from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.questions.effects.result import Effects
-from transformer_viz.questions.roles.patterns import possible_patterns
-from transformer_viz.questions.roles.text_roles import Role
+from transformer_viz.questions.roles.patterns import Role
+from transformer_viz.questions.roles.rules import possible_patterns
 from transformer_viz.text.byte_level import with_characters
 from transformer_viz.text.segmentation import CHINESE, chinese_words
 from transformer_viz.text.shown import is_continued

@@ -9,10 +9,16 @@ from transformer_viz.language import Words, joined
 from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures.here import PLACES, Here, here_of
 from transformer_viz.pictures.labels import shown_tokens
-from transformer_viz.questions.roles.kind_roles import UsualRole
-from transformer_viz.questions.roles.patterns import NEARBY, ROLES, WORDS, possible_patterns
-from transformer_viz.questions.roles.text_patterns import PatternShares, pattern_shares, patterns_by_layer
-from transformer_viz.questions.roles.text_roles import Role, held_patterns, roles_of_shares
+from transformer_viz.questions.roles.patterns import (
+    PatternShares,
+    Role,
+    held_patterns,
+    pattern_shares,
+    patterns_by_layer,
+    roles_of_shares,
+)
+from transformer_viz.questions.roles.result import UsualRole
+from transformer_viz.questions.roles.rules import NEARBY, ROLES, WORDS, possible_patterns
 from transformer_viz.text.special import EDGES
 from transformer_viz.text.unicode import visible
 from transformer_viz.trace.trace import Trace

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.questions.roles.patterns import CROSS_PATTERNS, MIN_RATIO, MIN_SHARE, SELF_PATTERNS
-from transformer_viz.questions.roles.text_patterns import TextPatterns
-from transformer_viz.questions.roles.text_roles import Role
+from transformer_viz.questions.roles.patterns import Role, TextPatterns
+from transformer_viz.questions.roles.rules import CROSS_PATTERNS, MIN_RATIO, MIN_SHARE, SELF_PATTERNS
 
 MIN_GATHERED = 0.5
 """Least weight of a row on a token for it to be said to read that token, where not every row does."""
