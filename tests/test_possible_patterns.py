@@ -11,7 +11,7 @@ PLACES = {"previous", "next", "first", "nearby"}
 
 
 def patterns(kind, layer, **fields):
-    return patterns_of_config(TransformerConfig(num_layers=3, **fields), kind, layer) - set(SHAPES)
+    return patterns_of_config(TransformerConfig(num_layers=3, **fields))[kind][layer] - set(SHAPES)
 
 
 def test_a_layer_without_positions_has_only_patterns_of_tokens():

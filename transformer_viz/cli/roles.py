@@ -27,7 +27,7 @@ from transformer_viz.language import Problem
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.startup import import_with_keras
 from transformer_viz.pictures.captions import counted_texts
-from transformer_viz.questions.roles.result import HeadRoles, UsualRole
+from transformer_viz.questions.roles.result import HeadRoles, Role
 
 SHOWN = 10
 """Words typical of a label that are printed."""
@@ -126,7 +126,7 @@ def _write(found: HeadRoles) -> None:
 
 
 def _facts(found):
-    names = ("kind", "layer", "head", "role", *UsualRole._fields[1:])
+    names = ("kind", "layer", "head", "role", *Role._fields[1:])
     heads = [
         dict(zip(names, (kind, layer, head, *role), strict=True))
         for kind in found.kinds

@@ -13,7 +13,6 @@ from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import shown_tokens, words_of
 from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.questions.effects.result import Effects
-from transformer_viz.questions.roles.patterns import Role
 from transformer_viz.questions.roles.rules import possible_patterns
 from transformer_viz.text.byte_level import with_characters
 from transformer_viz.text.segmentation import CHINESE, chinese_words
@@ -109,8 +108,6 @@ def _described(kind, found, words):
         for layer in range(len(found.layers))
     ]
     heads = HeadsInText(kind, found, possible)
-    for layer, count in enumerate(present):
-        heads.roles[layer][count:] = [Role("mixed", 0.0, 0)] * (len(heads.roles[layer]) - count)
     metrics = head_metrics(kind, found) | {"role": role_order(heads.roles)}
     metrics = {name: np.array(values, float) for name, values in metrics.items()}
     roles = [[role_name(words, role) for role in layer] for layer in heads.roles]

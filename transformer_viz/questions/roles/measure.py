@@ -1,5 +1,6 @@
 """What the heads of a model do in many texts, measured."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -7,7 +8,9 @@ import numpy as np
 
 from transformer_viz.explorer.batched import batched_attention
 from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.questions.roles.patterns import roles_in_text, text_patterns
 from transformer_viz.questions.roles.result import LONGER, HeadRoles, Typical, kept_words
+from transformer_viz.questions.roles.rules import patterns_of_config
 from transformer_viz.questions.roles.survey import (
     HeadSurvey,
     MeasuredText,
@@ -15,9 +18,7 @@ from transformer_viz.questions.roles.survey import (
     SurveyTotals,
     Text,
     length_order,
-    measure_heads,
-    pattern_totals,
-    roles_of_totals,
+    text_histograms,
 )
 from transformer_viz.questions.roles.words import typical_keys
 from transformer_viz.text.sentences import some_passages
@@ -27,9 +28,6 @@ from transformer_viz.trace.request import Request
 
 SENTENCES = 4
 """Most sentences of a text: some hundred must have words typical of a label, which are in few of them."""
-
-CHUNK = 256
-"""Texts that are sorted by length together."""
 
 
 def head_roles(
@@ -58,40 +56,23 @@ def head_roles(
         NoChoiceError: If no text is left. It is a `ValueError`.
     """
     texts = list(each_text(texts, pairs=True))
-    words = kept_words(explorer.head_roles) if words is None else words
     report = progress or (lambda number: None)
-    found = _measured(explorer, texts, words, report)
+    found = head_survey(explorer, texts, words=words, progress=report).roles
     plain = [text for text in texts if isinstance(text, str)]
     is_divided = explorer.target_tokenizer is None and len(plain) == len(texts)
     short = short_texts(explorer, plain, SENTENCES) if is_divided else []
-    try:
-        measured = _measured(explorer, short, words, lambda number: report(len(texts)))
-    except NoChoiceError:
-        return found
-    return dataclasses.replace(found, short=measured)
-
-
-def _measured(explorer, texts: Sequence[Text], words, report):
-    """Return what the heads do in these texts alone."""
-    totals, tokens = pattern_totals(explorer.config, words), []
-    for number, found in enumerate(measured_texts(explorer, _by_length(texts), words), start=1):
-        for kind, heads in found.kinds.items():
-            totals[kind].add(heads.layers)
-        if found.kinds:
-            tokens.append(found.tokens)
-        report(number)
-    return roles_of_totals(totals, tokens, words)
-
-
-def _by_length(texts) -> Iterator[Text]:
-    """Yield the texts, a chunk at a time, the longest of each first."""
-    for start in range(0, len(texts), CHUNK):
-        chunk = texts[start : start + CHUNK]
-        yield from (chunk[number] for number in length_order(chunk))
+    with contextlib.suppress(NoChoiceError):
+        measured = head_survey(explorer, short, words=words, progress=lambda number: report(len(texts)))
+        found = dataclasses.replace(found, short=measured.roles)
+    return found
 
 
 def head_survey(
-    explorer: Explorer, texts: Iterable[Text], *, progress: Callable[[int], None] | None = None
+    explorer: Explorer,
+    texts: Iterable[Text],
+    *,
+    words: Typical | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> HeadSurvey:
     """Return what each head of a model does in each of many texts, and on average.
 
@@ -102,12 +83,15 @@ def head_survey(
         explorer: `Explorer`.
         texts: Texts; for an encoder-decoder (text, target) pairs, or texts for which it generates the target,
             which is slower.
+        words: The words typical of each label of a classifier, as `typical_words` returns them; None: those
+            that are kept with the model, if there are any.
         progress: Called after each text with the number of texts read so far.
 
     Raises:
         NoChoiceError: If no text is left. It is a `ValueError`.
     """
-    texts, words = list(each_text(texts, pairs=True)), kept_words(explorer.head_roles)
+    texts = list(each_text(texts, pairs=True))
+    words = kept_words(explorer.head_roles) if words is None else words
     totals = SurveyTotals(explorer.config, texts, words)
     order = length_order(texts)
     measured = measured_texts(explorer, [texts[number] for number in order], words)
@@ -126,14 +110,20 @@ def measured_texts(explorer: Explorer, texts: Iterable[Text], words: Typical) ->
         texts: As for `head_survey`.
         words: The words typical of each label.
     """
-    prepared = (_prepared(explorer, each) for each in texts)
-    for text, attention in batched_attention(explorer, prepared):
-        read = None if text is None else text.source
-        keys = None if read is None else typical_keys(read.text, read.offsets, read.tokens, words)
-        measured = ((kind, measure_heads(kind, found, keys)) for kind, found in attention.items())
-        kinds = {kind: found for kind, found in measured if found is not None}
-        cut = text is not None and bool(text.source.num_dropped or (text.target and text.target.num_dropped))
-        yield MeasuredText(kinds, 0 if read is None else len(read.ids), cut)
+    possible = patterns_of_config(explorer.config)
+    for text, attention in batched_attention(explorer, (_prepared(explorer, each) for each in texts)):
+        if text is None:
+            yield MeasuredText({}, {}, 0)
+            continue
+        read, roles, histograms = text.source, {}, {}
+        typical = typical_keys(read.text, read.offsets, read.tokens, words)
+        for kind, found in attention.items():
+            patterns = text_patterns(kind, found, typical)
+            if all(layer.has_choice for layer in patterns):
+                roles[kind] = roles_in_text(patterns, found, possible[kind])
+                histograms[kind] = text_histograms(kind, patterns, found)
+        cut = bool(read.num_dropped or (text.target and text.target.num_dropped))
+        yield MeasuredText(roles, histograms, len(read.ids), cut)
 
 
 def _prepared(explorer, each):

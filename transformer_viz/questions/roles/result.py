@@ -25,8 +25,8 @@ from transformer_viz.questions.roles.rules import (
     holds,
     measures_of,
     name_role,
+    patterns_of_config,
 )
-from transformer_viz.trace.interventions import attention_kinds
 
 FEWEST_TEXTS = 100
 """Fewest texts from which the usual role of a head is stated."""
@@ -48,8 +48,8 @@ class WordsRead(NamedTuple):
     texts: int
 
 
-class UsualRole(NamedTuple):
-    """What a head does in at least half of the texts that could show it.
+class Role(NamedTuple):
+    """What a head does in one text, or usually: in at least half of the texts that could show it.
 
     Attributes:
         name: One of `ROLES`; "mixed" if nothing is.
@@ -78,20 +78,22 @@ class UsualRole(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KindRoles:
-    """The evidence about all heads of one kind of attention.
+    """The evidence about all heads of one kind of attention, in one text or on average over many.
 
     Averages are over the texts that could show the pattern. Share, spread, even and held are NaN where no
-    text could, and where the layer cannot have the pattern (see `possible_patterns`).
+    text could, and over many texts also where the layer cannot have the pattern (see `possible_patterns`).
 
     Attributes:
         names: Names of the measures, as `measures_of` returns them.
-        share: float (layer, head, measure), mean share of weight, as `pattern_shares` measures it.
+        share: float (layer, head, measure), weight on the pattern, averaged over the rows that could show it;
+            for "token" that of the most-read key, for "focused" of each row's most-read key, for "even" the
+            entropy relative to that of uniform attention.
         spread: float (layer, head, measure), its standard deviation across texts.
         even: float (layer, head, measure), the same share under uniform attention over the unmasked keys.
         held: float (layer, head, measure), share of texts in which the head holds the role of that name,
             whichever other it holds too; of words, share of texts in which it reads them `MIN_RATIO` times
             as much as evenly.
-        support: float (measure,), mean share of rows that could show the pattern.
+        support: float (measure,) or (layer, measure), mean share of rows that could show the pattern.
         texts: int (measure,), number of texts that could show it.
         ratio: float (layer, head, label), weight on the words typical of each label of `names`, divided by
             that under uniform attention, averaged over the texts with such words.
@@ -111,33 +113,30 @@ class KindRoles:
     def __repr__(self):
         return short_repr(self, ("names", "share", "texts"))
 
-    def usual(self, layer: int, head: int) -> UsualRole:
-        """Return the usual role of a head.
-
-        It is named by the rule for one text (`name_role`), applied to the averages; and the head has to hold
-        it in at least half of the texts that could show it. A head without a place that it attends to, unless
-        that is no more exact than "nearby", may read the words typical of some labels more than evenly.
-        """
-        held = holds(self.names, self.share[layer, head], self.even[layer, head])
-        held &= self.held[layer, head] >= MIN_TEXTS
-        name = name_role(self.names, self.share[layer, head], self.support, held)
-        words = self.words_read(layer, head) if name in ("nearby", *SHAPES, "mixed") else ()
-        if words:
-            name, number = "words", self.names.index(f"{WORDS}{words[0].label}")
-        elif name == "mixed":
-            return UsualRole(name, np.nan, np.nan, 1.0, 0, int(self.texts.max()))
-        else:
-            number = self.names.index(name)
-        share, spread, times = (each[layer, head, number] for each in (self.share, self.spread, self.held))
-        texts = int(self.texts[number])
-        support = float(self.support[number])
-        return UsualRole(name, float(share), float(spread), support, round(times * texts), texts, words)
-
     @functools.cached_property
-    def roles(self) -> list[list[UsualRole]]:
-        """The usual role of each head, by layer."""
+    def roles(self) -> list[list[Role]]:
+        """The role of each head, by layer.
+
+        A head has a role if its averages do (`name_role`), and if it holds it in at least half of the texts
+        that could show it. One without an exact pattern may be named by the words that it reads more than
+        evenly.
+        """
         layers, heads = self.share.shape[:2]
-        return [[self.usual(layer, head) for head in range(heads)] for layer in range(layers)]
+        return [[self._role(layer, head) for head in range(heads)] for layer in range(layers)]
+
+    def _role(self, layer, head):
+        share, spread, even, held = (
+            each[layer, head] for each in (self.share, self.spread, self.even, self.held)
+        )
+        support = np.broadcast_to(self.support, self.share.shape[::2])[layer]
+        name = name_role(self.names, share, support, holds(self.names, share, even) & (held >= MIN_TEXTS))
+        words = self.words_read(layer, head) if name in ("nearby", *SHAPES, "mixed") else ()
+        if name == "mixed" and not words:
+            return Role(name, np.nan, np.nan, 1.0, 0, int(self.texts.max()))
+        number = self.names.index(f"{WORDS}{words[0].label}" if words else name)
+        texts = int(self.texts[number])
+        numbers = float(share[number]), float(spread[number]), float(support[number])
+        return Role("words" if words else name, *numbers, round(held[number] * texts), texts, words)
 
     def strength(self, layer: int, head: int) -> float:
         """Return the strength of the evidence for a head's usual role, up to 1; 0 for "even" and "mixed".
@@ -245,7 +244,7 @@ class HeadRoles:
     def __repr__(self):
         return short_repr(self)
 
-    def usual(self, kind: str) -> list[list[UsualRole]]:
+    def usual(self, kind: str) -> list[list[Role]]:
         """Return the usual role of each head of a kind of attention, by layer."""
         return self.kinds[kind].roles
 
@@ -274,7 +273,7 @@ class HeadRoles:
 
         Returns:
             Columns kind, layer, head (0-based), role, and share, spread, support, held, texts and words as in
-            `UsualRole`; the words as text, "bad 2.3 ± 0.4, good 1.9 ± 0.6".
+            `Role`; the words as text, "bad 2.3 ± 0.4, good 1.9 ± 0.6".
         """
         rows = [
             (kind, layer, head, *role[:-1], _words_text(role.words))
@@ -282,7 +281,7 @@ class HeadRoles:
             for layer, heads in enumerate(self.usual(kind))
             for head, role in enumerate(heads)
         ]
-        columns = ["kind", "layer", "head", "role", *UsualRole._fields[1:]]
+        columns = ["kind", "layer", "head", "role", *Role._fields[1:]]
         return pd.DataFrame(rows, columns=pd.Index(columns))
 
     def check(self, config: TransformerConfig) -> None:
@@ -291,8 +290,8 @@ class HeadRoles:
         Raises:
             ValueError: If kinds of attention, layers or heads differ, or there are words of other labels.
         """
-        layers = config.stacks | ({"cross": config.num_decoder_layers} if len(config.stacks) == 2 else {})
-        expected = {kind: (layers[kind], config.num_heads) for kind in attention_kinds(config)}
+        possible = patterns_of_config(config)
+        expected = {kind: (len(layers), config.num_heads) for kind, layers in possible.items()}
         for measured in filter(None, (self, self.short)):
             found = {kind: each.share.shape[:2] for kind, each in measured.kinds.items()}
             if found != expected:

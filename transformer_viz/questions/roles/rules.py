@@ -1,11 +1,12 @@
 """Roles of heads: the patterns of attention, which of them a layer can have, and when a head has a role."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transformer_viz.network.config import TransformerConfig
+from transformer_viz.trace.interventions import ATTENTION_KINDS, attention_kinds
 
 SELF_PATTERNS = ("itself", "previous", "next", "same", "after_same", "first", "punctuation", "nearby")
 """Patterns of self-attention: keys that are the query itself, the token before or after it, other occurrences
@@ -122,23 +123,26 @@ def possible_patterns(kind: str, layer: int, *, positions: bool, masked: bool, s
     return frozenset(found)
 
 
-def patterns_of_config(config: TransformerConfig, kind: str, layer: int) -> frozenset[str]:
-    """Return the patterns that a layer of a model can have, by its config; see `possible_patterns`.
+def patterns_of_config(config: TransformerConfig) -> dict[str, list[frozenset[str]]]:
+    """Return kind of attention -> the patterns that each layer can have; see `possible_patterns`."""
+    found = {}
+    for kind in attention_kinds(config):
+        causal, start = (True, True) if kind == "decoder" else (config.causal, config.reads_start)
+        ordered = {"positions": config.positions != "none", "masked": causal or config.window is not None}
+        layers = range(config.stacks[ATTENTION_KINDS[kind][0]])
+        never = {"next"} if causal and kind != "cross" else set()
+        found[kind] = [possible_patterns(kind, layer, **ordered, start=start) - never for layer in layers]
+    return found
+
+
+def are_possible(names: Sequence[str], possible: Sequence[Collection[str]]) -> np.ndarray:
+    """Return which measures each layer can have: bool (layer, measure); every layer can read words.
 
     Args:
-        config: The config.
-        kind: "encoder", "decoder" or "cross".
-        layer: Layer of that kind of attention, 0-based.
+        names: Of the measures, as `measures_of` returns them.
+        possible: Patterns that each layer can have.
     """
-    causal = config.causal if kind != "decoder" else True
-    found = possible_patterns(
-        kind,
-        layer,
-        positions=config.positions != "none",
-        masked=causal or config.window is not None,
-        start=config.reads_start if kind != "decoder" else True,
-    )
-    return found - {"next"} if causal and kind != "cross" else found
+    return np.array([[name in each or name.startswith(WORDS) for name in names] for each in possible])
 
 
 def holds(names: tuple[str, ...], share: ArrayLike, even: ArrayLike) -> np.ndarray:

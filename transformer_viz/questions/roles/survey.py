@@ -1,9 +1,10 @@
 """Surveys of heads: what each head of a model does in each of many texts, and on average."""
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,23 +13,17 @@ from transformer_viz.language import Problem
 from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.tensors import Attentions
-from transformer_viz.questions.roles.patterns import (
-    PatternShares,
-    held_patterns,
-    pattern_shares,
-    patterns_by_layer,
-)
+from transformer_viz.questions.roles.patterns import TextPatterns
 from transformer_viz.questions.roles.result import (
     DIGITS,
     FEWEST_TEXTS,
     HeadRoles,
     KindRoles,
+    Role,
     Typical,
-    UsualRole,
 )
-from transformer_viz.questions.roles.rules import WORDS, measures_of, patterns_of_config, words_measures
+from transformer_viz.questions.roles.rules import WORDS, are_possible, measures_of, patterns_of_config
 from transformer_viz.questions.roles.scores import row_entropy
-from transformer_viz.trace.interventions import all_heads
 
 MAX_SURVEY_TEXTS = 1_000
 """Most texts of a survey in the app."""
@@ -44,6 +39,9 @@ DISTANCES = (
 
 ENTROPY_BINS = 10
 """Bins of equal width over the relative entropy, 0 to 1."""
+
+AVERAGED = ("share", "even", "held", "ratio")
+"""Numbers of `KindRoles` that are averaged over texts."""
 
 TEXTS_SHOWN = 8
 """Texts that a sheet shows."""
@@ -98,7 +96,7 @@ class HeadSurvey:
         texts: The texts, in the order in which they were given.
         cut: bool (text,), whether the model reads only a part of it.
         shares: Kind of attention -> float32 (text, layer, head, measure), the weight on each measure of the
-            roles, as `pattern_shares` measures it; NaN where the text has no such place, or the layer
+            roles, as `KindRoles` has it; NaN where the text has no such place, or the layer
             cannot have the pattern.
         distances: Kind of self-attention -> float32 (layer, head, bin), share of the weight of all queries at
             each of the `DISTANCES`.
@@ -119,9 +117,9 @@ class HeadSurvey:
     def __repr__(self):
         return short_repr(self, ("roles", "texts", "shares"))
 
-    def usual(self, kind: str, layer: int, head: int) -> UsualRole | None:
+    def usual(self, kind: str, layer: int, head: int) -> Role | None:
         """Return the usual role of a head; None if fewer than `FEWEST_TEXTS` texts could show it."""
-        role = self.roles.kinds[kind].usual(layer, head)
+        role = self.roles.kinds[kind].roles[layer][head]
         return role if role.texts >= FEWEST_TEXTS else None
 
     def top_texts(
@@ -217,155 +215,94 @@ def entropy_histogram(weights: np.ndarray, choices: np.ndarray) -> np.ndarray:
     return (bins[..., None] == np.arange(ENTROPY_BINS)).sum(axis=1)
 
 
-class PatternTotals:
-    """Totals over texts of the pattern shares of all heads of one kind of attention.
-
-    Args:
-        kind: "encoder", "decoder" or "cross".
-        possible: Patterns that each layer can have, as `patterns_of_config` returns them.
-        heads: Heads of each layer.
-        labels: Those with typical words, which every layer can read.
-
-    Attributes:
-        names: Names of the measures.
-        is_possible: bool (layer, measure), which patterns each layer can have.
-    """
-
-    def __init__(
-        self, kind: str, possible: Sequence[Collection[str]], heads: int, labels: Collection[str] = ()
-    ):
-        self.names = measures_of(kind, labels)
-        self.possible = possible = [{*each, *words_measures(labels)} for each in possible]
-        self._words = np.array([name.startswith(WORDS) for name in self.names])
-        self.is_possible = np.array([[name in each for name in self.names] for each in possible])
-        shape = len(possible), heads, len(self.names)
-        self._sums = {name: np.zeros(shape) for name in ("share", "squares", "even", "held")}
-        self._sums |= {name: np.zeros((*shape[:2], len(labels))) for name in ("ratio", "ratio_squares")}
-        self._support = np.zeros(len(self.names))
-        self._texts = np.zeros(len(self.names), int)
-
-    def add(self, layers: Sequence[PatternShares]) -> None:
-        """Add one text: the result of `pattern_shares` for each layer."""
-        support = layers[0].support
-        self._support += support
-        self._texts += support > 0
-        for number, (found, possible) in enumerate(zip(layers, self.possible, strict=True)):
-            share = np.nan_to_num(found.share)
-            ratio = np.nan_to_num(found.share[:, self._words] / found.even[:, self._words])
-            for name, array in (
-                ("share", share),
-                ("squares", share**2),
-                ("even", np.nan_to_num(found.even)),
-                ("held", held_patterns(found, possible)),
-                ("ratio", ratio),
-                ("ratio_squares", ratio**2),
-            ):
-                self._sums[name][number] += array
-
-    def result(self) -> KindRoles:
-        """Return the averages over the texts so far, with three decimals, as they are stored."""
-        known = self.is_possible[:, None] & (self._texts > 0)
-        count = np.where(known, np.maximum(self._texts, 1), np.nan)
-        *sums, ratios, ratio_squares = self._sums.values()
-        share, squares, even, held = (array / count for array in sums)
-        ratio, ratio_squares = (array / count[..., self._words] for array in (ratios, ratio_squares))
-        support = self._support / np.maximum(self._texts, 1)
-        return KindRoles(
-            self.names,
-            share.round(DIGITS),
-            _spread(share, squares).round(DIGITS),
-            even.round(DIGITS),
-            held.round(DIGITS),
-            support.round(DIGITS),
-            self._texts.copy(),
-            ratio.round(DIGITS),
-            _spread(ratio, ratio_squares).round(DIGITS),
-        )
-
-
-def _spread(mean, squares):
-    return np.sqrt(np.maximum(squares - mean**2, 0))
-
-
-def pattern_totals(config: TransformerConfig, labels: Collection[str] = ()) -> dict[str, PatternTotals]:
-    """Return kind of attention -> empty totals, for those of a model.
-
-    Args:
-        config: The config of the model.
-        labels: Those with typical words.
-    """
-    possible: dict[str, list[frozenset[str]]] = {}
-    for kind, layer, head in all_heads(config):
-        if head == 0:
-            possible.setdefault(kind, []).append(patterns_of_config(config, kind, layer))
-    return {kind: PatternTotals(kind, each, config.num_heads, labels) for kind, each in possible.items()}
-
-
 class NoChoiceError(Problem):
     """In none of the texts can a token choose between two keys."""
-
-
-class MeasuredHeads(NamedTuple):
-    """What the heads of one kind of attention do in one text.
-
-    Attributes:
-        layers: Shares of the patterns, one for each layer.
-        distances: float64 (layer, head, bin), weight at each of `DISTANCES`, summed over queries; None for
-            cross-attention.
-        even_distances: float64 (bin,), the same under uniform attention, the mean of the layers' masks.
-        entropies: int (layer, head, bin), queries in each of `ENTROPY_BINS`.
-    """
-
-    layers: list[PatternShares]
-    distances: np.ndarray | None
-    even_distances: np.ndarray | None
-    entropies: np.ndarray
 
 
 class MeasuredText(NamedTuple):
     """One text of a survey.
 
     Attributes:
-        kinds: Kind of attention -> its heads; only kinds in which some query can choose between two keys.
+        roles: Kind of attention -> what its heads do; only kinds in which some query can choose between two
+            keys.
+        histograms: Kind of attention -> the result of `text_histograms`; the same kinds.
         tokens: Number of tokens of the text that the model reads; of an encoder-decoder, of the source.
         cut: Whether the model reads only a part of the text.
     """
 
-    kinds: dict[str, MeasuredHeads]
+    roles: dict[str, KindRoles]
+    histograms: dict[str, dict[str, np.ndarray]]
     tokens: int
     cut: bool = False
 
 
-def measure_heads(
-    kind: str, found: Attentions, typical: Mapping[str, np.ndarray] | None = None
-) -> MeasuredHeads | None:
-    """Return what the heads of one kind of attention do in one text; None if no query has a choice.
+def text_histograms(kind: str, patterns: Sequence[TextPatterns], found: Attentions) -> dict[str, np.ndarray]:
+    """Return the histograms of the heads in one text, by their names in `HeadSurvey`, not normalised.
+
+    Distances are weights summed over queries, under uniform attention the mean of the layers' masks;
+    entropies are numbers of queries.
+
+    Args:
+        kind: "encoder", "decoder" or "cross", which has no distances.
+        patterns: Where the patterns are in each layer, as `text_patterns` returns them.
+        found: The attention.
+    """
+    both = zip(patterns, found.layers, strict=True)
+    weights = [np.asarray(layer.weights)[:, text.rows].astype(np.float64) for text, layer in both]
+    choices = [text.allowed.sum(axis=-1) for text in patterns]
+    entropies = np.stack([*map(entropy_histogram, weights, choices)])
+    if kind == "cross":
+        return {"entropies": entropies}
+    rows = [text.rows for text in patterns]
+    masks = zip(patterns[: len(found.mask)], choices, rows, strict=False)
+    even = [distance_histogram((text.allowed / count[:, None])[None], row)[0] for text, count, row in masks]
+    distances = np.stack([*map(distance_histogram, weights, rows)])
+    return {"entropies": entropies, "distances": distances, "even_distances": np.mean(even, axis=0)}
+
+
+class KindTotals:
+    """Totals over texts of what the heads of one kind of attention do.
 
     Args:
         kind: "encoder", "decoder" or "cross".
-        found: Its attention.
-        typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
+        possible: Patterns that each layer can have, as `patterns_of_config` returns them.
+        heads: Heads of each layer.
+        labels: Those with typical words.
+
+    Attributes:
+        names: Names of the measures.
+        possible: bool (layer, head, measure), which patterns each layer can have.
     """
-    tokens = found.query_tokens, found.key_tokens
-    count = len(found.layers)
-    texts = patterns_by_layer(found.mask, count, *tokens, cross=kind == "cross", typical=typical)
-    if not all(text.has_choice for text in texts):
-        return None
-    both = [*zip(texts, found.layers, strict=True)]
-    layers = [pattern_shares(text, layer.weights) for text, layer in both]
-    rows = [np.asarray(layer.weights)[:, text.rows].astype(np.float64) for text, layer in both]
-    choices = [text.allowed.sum(axis=-1) for text in texts]
-    entropies = np.stack([entropy_histogram(*each) for each in zip(rows, choices, strict=True)])
-    if kind == "cross":
-        return MeasuredHeads(layers, None, None, entropies)
-    distances = np.stack(
-        [distance_histogram(each, text.rows) for text, each in zip(texts, rows, strict=True)]
-    )
-    evenly = [
-        distance_histogram((text.allowed / text.allowed.sum(axis=-1)[:, None])[None], text.rows)[0]
-        for text in texts[: len(found.mask)]
-    ]
-    return MeasuredHeads(layers, distances, np.mean(evenly, axis=0), entropies)
+
+    def __init__(
+        self, kind: str, possible: Sequence[Collection[str]], heads: int, labels: Collection[str] = ()
+    ):
+        self.names = measures_of(kind, labels)
+        self.possible = are_possible(self.names, possible)[:, None].repeat(heads, axis=1)
+        self._texts = np.zeros(len(self.names), int)
+        self._sums: dict[Any, Any] = defaultdict(float)
+
+    def add(self, found: KindRoles) -> None:
+        """Add one text."""
+        self._texts += found.texts
+        self._sums["support"] += found.support[0]
+        for name in AVERAGED:
+            numbers = np.nan_to_num(getattr(found, name))
+            self._sums[name] += numbers
+            self._sums[name, "squares"] += numbers**2
+
+    def result(self) -> KindRoles:
+        """Return the averages over the texts so far, with three decimals, as they are stored."""
+        count = np.where(self.possible & (self._texts > 0), self._texts, np.nan)
+        counts = dict.fromkeys(AVERAGED, count)
+        counts["ratio"] = count[..., [name.startswith(WORDS) for name in self.names]]
+        numbers = {name: self._sums[name] / counts[name] for name in AVERAGED}
+        for name, spread in (("share", "spread"), ("ratio", "ratio_spread")):
+            variance = self._sums[name, "squares"] / counts[name] - numbers[name] ** 2
+            numbers[spread] = np.sqrt(np.maximum(variance, 0))
+        numbers["support"] = self._sums["support"] / np.maximum(self._texts, 1)
+        rounded = {name: each.round(DIGITS) for name, each in numbers.items()}
+        return KindRoles(names=self.names, texts=self._texts.copy(), **rounded)
 
 
 class SurveyTotals:
@@ -378,34 +315,31 @@ class SurveyTotals:
     """
 
     def __init__(self, config: TransformerConfig, texts: Sequence[Text], words: Typical):
-        self.texts = tuple(texts)
-        self._words = words
-        self.cut = np.zeros(len(texts), bool)
-        self._tokens: list[int] = []
-        self._patterns = pattern_totals(config, words)
-        self._shares, self._histograms = {}, {}
-        for kind, totals in self._patterns.items():
-            heads = len(totals.possible), config.num_heads
-            self._shares[kind] = np.full((len(texts), *heads, len(totals.names)), np.nan, np.float32)
-            bins = {"entropies": np.zeros((*heads, ENTROPY_BINS))}
+        self._texts, self._words = tuple(texts), words
+        self._cut, self._tokens = np.zeros(len(texts), bool), []
+        self._roles: dict[str, KindTotals] = {}
+        self._shares: dict[str, np.ndarray] = {}
+        self._histograms: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+        for kind, possible in patterns_of_config(config).items():
+            self._roles[kind] = totals = KindTotals(kind, possible, config.num_heads, words)
+            *heads, measures = totals.possible.shape
+            self._shares[kind] = np.full((len(texts), *heads, measures), np.nan, np.float32)
+            sizes = {"entropies": (*heads, ENTROPY_BINS)}
             if kind != "cross":
-                bins |= {"distances": np.zeros((*heads, len(DISTANCES)))}
-                bins |= {"even_distances": np.zeros(len(DISTANCES))}
-            self._histograms[kind] = bins
+                sizes |= {"distances": (*heads, len(DISTANCES)), "even_distances": (len(DISTANCES),)}
+            for name, size in sizes.items():
+                self._histograms[name][kind] = np.zeros(size)
 
     def add(self, number: int, found: MeasuredText) -> None:
         """Add the text of this index."""
-        self.cut[number] = found.cut
-        if found.kinds:
+        self._cut[number] = found.cut
+        if found.roles:
             self._tokens.append(found.tokens)
-        for kind, heads in found.kinds.items():
-            totals = self._patterns[kind]
-            totals.add(heads.layers)
-            can = totals.is_possible[:, None]
-            shares = np.stack([layer.share for layer in heads.layers])
-            self._shares[kind][number] = np.where(can, shares, np.nan)
-            for name in self._histograms[kind]:
-                self._histograms[kind][name] += getattr(heads, name)
+        for kind, roles in found.roles.items():
+            self._roles[kind].add(roles)
+            self._shares[kind][number] = np.where(self._roles[kind].possible, roles.share, np.nan)
+            for name, counted in found.histograms[kind].items():
+                self._histograms[name][kind] += counted
 
     def result(self) -> HeadSurvey:
         """Return the survey.
@@ -413,24 +347,15 @@ class SurveyTotals:
         Raises:
             NoChoiceError: If no text counts. It is a `ValueError`.
         """
-        roles = roles_of_totals(self._patterns, self._tokens, self._words)
-        histograms: dict[str, dict[str, np.ndarray]] = {}
-        for kind, bins in self._histograms.items():
-            for name, total in bins.items():
-                histograms.setdefault(name, {})[kind] = _normalised(total)
-        return HeadSurvey(roles, self.texts, self.cut, self._shares, **histograms)
-
-
-def roles_of_totals(patterns: Mapping, tokens: Sequence[int], words: Typical) -> HeadRoles:
-    """Return the roles of heads over texts of so many tokens each; `words` are those typical of each label.
-
-    Raises:
-        NoChoiceError: If there is no text.
-    """
-    if not tokens:
-        raise NoChoiceError("head_roles.no_texts")
-    kinds = {kind: each.result() for kind, each in patterns.items()}
-    return HeadRoles(len(tokens), kinds, words, round(float(np.median(tokens))))
+        if not self._tokens:
+            raise NoChoiceError("head_roles.no_texts")
+        kinds = {kind: each.result() for kind, each in self._roles.items()}
+        roles = HeadRoles(len(self._tokens), kinds, self._words, round(float(np.median(self._tokens))))
+        histograms = {
+            name: {kind: _normalised(total) for kind, total in each.items()}
+            for name, each in self._histograms.items()
+        }
+        return HeadSurvey(roles, self._texts, self._cut, self._shares, **histograms)
 
 
 def _normalised(total):
