@@ -15,7 +15,6 @@ from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.checks import is_utf8, quoted
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.rules import (
-    MEASURES,
     MIN_AVERAGING,
     MIN_RATIO,
     MIN_TEXTS,
@@ -314,20 +313,18 @@ class HeadRoles:
             ValueError: If the text is anything else, or comes from a newer version.
         """
         try:
-            if len(text) > MAX_CHARS:
-                raise ValueError
+            _require(len(text) <= MAX_CHARS)
             content = json.loads(text)
             version = content["format_version"]
-            if type(version) is not int or version < 1:
-                raise ValueError
+            _require(type(version) is int and version >= 1)
             if version > FORMAT_VERSION:
                 raise Problem("head_roles.version", version=quoted(version), newest=FORMAT_VERSION)
             for upgrade in _UPGRADES[version - 1 :]:
                 content = upgrade(content)
-            return _read(content)
+            return _read(content | {"format_version": FORMAT_VERSION})
         except Problem:
             raise
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError):
             raise Problem("head_roles.damaged") from None
 
     def __eq__(self, other: object) -> bool:
@@ -365,17 +362,17 @@ def _measured(roles):
     """Return one measurement for `to_json`: the texts, and the evidence about each kind of attention."""
     kinds = {
         kind: {"names": list(each.names)}
-        | {name: _lists(getattr(each, name)) for name in (*_BY_HEAD, *_BY_LABEL, "support")}
+        | {name: rounded(getattr(each, name)) for name in (*_BY_HEAD, *_BY_LABEL, "support")}
         | {"texts": each.texts.tolist()}
         for kind, each in roles.kinds.items()
     }
     return {"texts": roles.texts, "tokens": roles.tokens, "kinds": kinds}
 
 
-def _lists(array):
-    """Return nested lists of rounded numbers, None for NaN."""
-    if isinstance(array, np.ndarray):
-        return [_lists(each) for each in array]
+def rounded(array: np.ndarray) -> Any:
+    """Return an array as nested lists of numbers with `DIGITS` decimals, None for NaN."""
+    if array.ndim:
+        return [rounded(each) for each in array]
     return None if np.isnan(array) else round(float(array), DIGITS)
 
 
@@ -418,70 +415,51 @@ _UPGRADES = (_with_words, _with_nearby, _with_lengths)
 
 def _read(content: Any) -> HeadRoles:
     """Return the roles of parsed JSON; whatever differs from the result of `to_json` is an error."""
-    words = {label: _read_words(each) for label, each in content["words"].items()}
-    if content.keys() != {"format_version", "texts", "tokens", "words", "kinds", "short"}:
-        raise ValueError
-    if len(words) > MOST_LABELS:
-        raise ValueError
+    words = {label: tuple(each) for label, each in content["words"].items()}
     found, short = _read_measured(content, words), content["short"]
-    if short is None:
-        return found
-    if short.keys() != {"texts", "tokens", "kinds"} or short["kinds"].keys() != content["kinds"].keys():
-        raise ValueError
-    return dataclasses.replace(found, short=_read_measured(short, words))
+    if short is not None:
+        found = dataclasses.replace(found, short=_read_measured(short, words))
+    _require(short is None or short["kinds"].keys() == content["kinds"].keys())
+    _require(len(words) <= MOST_LABELS and all(map(_are_words, words.values())))
+    _require(_in_order(content) == _in_order(json.loads(found.to_json())))
+    return found
 
 
 def _read_measured(content, words):
-    texts, tokens, kinds = content["texts"], content["tokens"], content["kinds"]
-    if not kinds or not kinds.keys() <= MEASURES.keys():
-        raise ValueError
-    if not all(count and _is_count(count, MAX_TEXTS) for count in (texts, 1 if tokens is None else tokens)):
-        raise ValueError
+    texts, tokens, kinds = int(content["texts"]), content["tokens"], content["kinds"]
+    tokens = None if tokens is None else int(tokens)
+    _require(kinds and all(1 <= count <= MAX_TEXTS for count in (texts, 1 if tokens is None else tokens)))
     read = {kind: _read_kind(measures_of(kind, words), each, texts) for kind, each in kinds.items()}
     return HeadRoles(texts, read, words, tokens)
 
 
-def _read_words(words):
-    if type(words) is not list or not 1 <= len(words) <= MOST_WORDS:
-        raise ValueError
-    if not all(type(word) is str and 1 <= len(word) <= MAX_WORD and is_utf8(word) for word in words):
-        raise ValueError
-    if len(set(words)) < len(words):
-        raise ValueError
-    return tuple(words)
-
-
 def _read_kind(names, content, texts):
-    if content.keys() != {field.name for field in dataclasses.fields(KindRoles)}:
-        raise ValueError
-    if content["names"] != list(names):
-        raise ValueError
-    shape = len(content["share"]), len(content["share"][0]), len(names)
-    arrays = {name: np.array(_numbers(content[name], shape), float) for name in _BY_HEAD}
-    unknown = [np.isnan(array) for array in arrays.values()]
-    if not all(np.array_equal(unknown[0], each) for each in unknown) or not shape[1]:
-        raise ValueError
-    labels = *shape[:2], sum(name.startswith(WORDS) for name in names)
-    ratios = {name: np.array(_numbers(content[name], labels, MAX_RATIO), float) for name in _BY_LABEL}
-    counts = content["texts"]
-    if type(counts) is not list or len(counts) != len(names) or not all(_is_count(n, texts) for n in counts):
-        raise ValueError
-    support = np.nan_to_num(np.array(_numbers(content["support"], shape[2:]), float))
-    return KindRoles(names, **arrays, support=support, texts=np.array(counts), **ratios)
+    counts = np.array(content["texts"], int)
+    numbers = {name: np.array(content[name], float) for name in (*_BY_HEAD, *_BY_LABEL, "support")}
+    layers, heads, _ = numbers["share"].shape
+    labels = sum(name.startswith(WORDS) for name in names)
+    shapes = dict.fromkeys(_BY_HEAD, (layers, heads, len(names))) | {"support": (len(names),)}
+    shapes |= dict.fromkeys(_BY_LABEL, (layers, heads, labels))
+    _require(heads and all(numbers[name].shape == shape for name, shape in shapes.items()))
+    _require(counts.shape == (len(names),) and ((counts >= 0) & (counts <= texts)).all())
+    for name, array in numbers.items():
+        unknown, most = np.isnan(array), MAX_RATIO if name in _BY_LABEL else 1
+        _require((unknown | (array >= 0) & (array <= most)).all())
+        _require(name not in _BY_HEAD or np.array_equal(unknown, np.isnan(numbers["share"])))
+    _require(not np.isnan(numbers["support"]).any())
+    return KindRoles(names, texts=counts, **numbers)
 
 
-def _is_count(value, most):
-    return type(value) is int and 0 <= value <= most
+def _are_words(words):
+    are_texts = all(type(word) is str and 1 <= len(word) <= MAX_WORD and is_utf8(word) for word in words)
+    return are_texts and 1 <= len(words) == len(set(words)) <= MOST_WORDS
 
 
-def _numbers(value, shape, most=1):
-    """Return nested lists of numbers from 0 to `most`, with NaN for None, after checking their lengths."""
-    if shape:
-        if type(value) is not list or len(value) != shape[0]:
-            raise ValueError
-        return [_numbers(each, shape[1:], most) for each in value]
-    if value is None:
-        return np.nan
-    if type(value) not in (int, float) or not 0 <= value <= most:
+def _in_order(content):
+    """Return JSON as a text that is the same in whatever order its fields are."""
+    return json.dumps(content, sort_keys=True)
+
+
+def _require(condition):
+    if not condition:
         raise ValueError
-    return value

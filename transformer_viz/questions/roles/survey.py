@@ -21,6 +21,7 @@ from transformer_viz.questions.roles.result import (
     KindRoles,
     Role,
     Typical,
+    rounded,
 )
 from transformer_viz.questions.roles.rules import WORDS, are_possible, measures_of, patterns_of_config
 from transformer_viz.questions.roles.scores import row_entropy
@@ -163,18 +164,11 @@ class HeadSurvey:
     def to_json(self) -> str:
         """Return roles and histograms as JSON: `roles` as `HeadRoles.to_json`, the bins, and shares."""
         histograms = {
-            name: {kind: _rounded(array) for kind, array in getattr(self, name).items()}
+            name: {kind: rounded(array) for kind, array in getattr(self, name).items()}
             for name in ("distances", "even_distances", "entropies")
         }
         bins = {"distance_bins": [_open_ended(edges) for edges in DISTANCES], "entropy_bins": ENTROPY_BINS}
         return json.dumps({"roles": json.loads(self.roles.to_json())} | bins | histograms) + "\n"
-
-
-def _rounded(array):
-    """Return nested lists of rounded numbers, None for NaN."""
-    if array.ndim:
-        return [_rounded(each) for each in array]
-    return None if np.isnan(array) else round(float(array), DIGITS)
 
 
 def _open_ended(edges):
