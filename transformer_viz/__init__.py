@@ -70,13 +70,13 @@ _NEEDS_KERAS = {
     "logit_lens": "questions.logit_lens",
     "predict_file": "questions.evaluation.predictions",
     "relation_scores": "questions.relations.measure",
-    "typical_words": "questions.roles.words",
     "word_effects": "questions.effects.many_texts",
 }
 
 _ON_FIRST_USE = {
     "read_treebank": "data.treebank",
     "show": "pictures.notebook",
+    "typical_words": "questions.roles.words",
     "word_attention": "pictures.looks",
 }
 

@@ -122,7 +122,7 @@ def _described(kind, found, words):
         usual = _rest_said(rest, words)
         found = _with_rest(found, rest, words("arrays.rest"))
     return _payload(
-        kind, found, words, metrics=metrics, roles=roles, captions=captions, opening=_opening(heads)
+        kind, found, words, metrics=metrics, roles=roles, captions=captions, opening=heads.measured.opening()
     )._replace(evidence=evidence, usual=usual)
 
 
@@ -228,15 +228,3 @@ def _with_as_many_heads(layers):
         layer._replace(weights=np.pad(layer.weights, ((0, most - len(layer.weights)), (0, 0), (0, 0))))
         for layer in layers
     ]
-
-
-def _opening(heads):
-    """Return layer and head with the most weight on the pattern of its role beyond uniform attention."""
-    share, even = heads.shares()
-    clear = {(0, 0): 0.0}
-    for layer, roles in enumerate(heads.roles):
-        for head, role in enumerate(roles):
-            if role.name not in ("even", "mixed"):
-                number = heads.names.index(role.name)
-                clear[layer, head] = (share - even)[layer, head, number] * role.support
-    return max(clear, key=lambda place: clear[place])

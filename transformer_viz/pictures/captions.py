@@ -58,6 +58,7 @@ class HeadsInText:
         typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
 
     Attributes:
+        measured: The evidence about them in this text.
         roles: Role of each head in this text, by layer.
         names: Names of the measures.
     """
@@ -72,8 +73,8 @@ class HeadsInText:
         self.kind = kind
         self._found, self._possible = found, possible
         self._patterns = text_patterns(kind, found, typical)
-        self._measured = roles_in_text(self._patterns, found, possible)
-        self.names, self.roles = self._measured.names, self._measured.roles
+        self.measured = roles_in_text(self._patterns, found, possible)
+        self.names, self.roles = self.measured.names, self.measured.roles
 
     @property
     def clearest(self) -> tuple[int, int]:
@@ -95,12 +96,11 @@ class HeadsInText:
         """
         known = are_possible(self.names, self._possible)[:, None]
         known = known & all(text.has_choice for text in self._patterns)
-        measured = self._measured
-        return np.where(known, measured.share, np.nan), np.where(known, measured.even, np.nan)
+        return np.where(known, self.measured.share, np.nan), np.where(known, self.measured.even, np.nan)
 
     def share(self, layer: int, head: int, name: str) -> float:
         """Return the share of a head's weight on a pattern in this text; NaN if the text cannot show it."""
-        return float(self._measured.share[layer, head, self.names.index(name)])
+        return float(self.measured.share[layer, head, self.names.index(name)])
 
     def here(self, layer: int, head: int) -> Here:
         """Return what a head does in this text."""
@@ -119,7 +119,7 @@ class HeadsInText:
         other rows an induction head has nothing to copy, and rests on the first token or another; one of the
         same token attends to the token itself.
         """
-        found, shown, own = self._measured, {}, self.roles[layer][head].name
+        found, shown, own = self.measured, {}, self.roles[layer][head].name
         for number, name in enumerate(self.names):
             share = float(found.share[layer, head, number])
             is_new = name in OF_REPEATED and name != own
@@ -130,7 +130,7 @@ class HeadsInText:
     def ratio(self, layer: int, head: int, label: str) -> float:
         """Return how many times an even share the words of a label get here; NaN if there are none."""
         labels = [name for name in self.names if name.startswith(WORDS)]
-        return float(self._measured.ratio[layer, head, labels.index(f"{WORDS}{label}")])
+        return float(self.measured.ratio[layer, head, labels.index(f"{WORDS}{label}")])
 
 
 def patterns_of_trace(trace: Trace) -> dict[str, list[frozenset[str]]]:

@@ -15,7 +15,7 @@ from transformer_viz.questions.roles.rules import (
     holds,
     measures_of,
 )
-from transformer_viz.questions.roles.scores import induction_cells, row_entropy
+from transformer_viz.questions.roles.scores import divided, induction_cells, row_entropy
 
 
 class TextPatterns(NamedTuple):
@@ -89,8 +89,7 @@ def roles_in_text(
     held = holds(names, share, even) & are_possible(names, possible)[:, None]
     held[..., names.index("even")] &= ~lopsided
     of_words = [name.startswith(WORDS) for name in names]
-    weight, evenly = share[..., of_words], even[..., of_words]
-    ratio = np.divide(weight, evenly, out=np.full(weight.shape, np.nan), where=evenly > 0)
+    ratio = divided(share[..., of_words], even[..., of_words])
     texts = (support[0] > 0).astype(int)
     no_spread = np.zeros_like(share), np.zeros_like(ratio)
     return KindRoles(names, share, no_spread[0], even, held, support, texts, ratio, no_spread[1])
@@ -138,8 +137,7 @@ def _shares(text, weights):
     evenly = (text.allowed / choices[:, None])[None]
     share, even = (np.einsum("rhp,rp->hp", _on(each, text.cells), text.able) for each in (weights, evenly))
     count = text.able.sum(axis=0)
-    share, even = (np.divide(s, count, out=np.full(s.shape, np.nan), where=count > 0) for s in (share, even))
-    even = np.broadcast_to(even, share.shape)
+    share, even = divided(share, count), np.broadcast_to(divided(even, count), share.shape)
     received, fair = weights.mean(axis=1), evenly[0].mean(axis=0)
     key = received.argmax(axis=-1)
     free = choices > 1

@@ -138,7 +138,7 @@ class KindRoles:
         return Role("words" if words else name, *numbers, round(held[number] * texts), texts, words)
 
     def strength(self, layer: int, head: int) -> float:
-        """Return the strength of the evidence for a head's usual role, up to 1; 0 for "even" and "mixed".
+        """Return the strength of the evidence for a head's role, up to 1; 0 for "even" and "mixed".
 
         It is the weight on the pattern beyond that under uniform attention, over all rows, times the share of
         texts in which the head has that role.
@@ -155,10 +155,8 @@ class KindRoles:
         return [(int(layer), int(head)) for layer, head in np.argwhere(evenness >= MIN_AVERAGING)]
 
     def opening(self) -> tuple[int, int]:
-        """Return layer and head, 0-based, with the strongest evidence for a usual role: it is shown first."""
-        layers, heads = self.share.shape[:2]
-        places = [(layer, head) for layer in range(layers) for head in range(heads)]
-        return max(places, key=lambda place: self.strength(*place))
+        """Return layer and head, 0-based, with the strongest evidence for its role: it is shown first."""
+        return max(np.ndindex(self.share.shape[:2]), key=lambda place: self.strength(*place))
 
     def words_read(self, layer: int, head: int) -> tuple[WordsRead, ...]:
         """Return the labels whose typical words a head reads more than evenly, the most first.

@@ -4,6 +4,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
+def divided(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return one array divided by another, NaN where that is not above 0."""
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+
 def entropy(weights: ArrayLike) -> np.ndarray:
     """Return the mean entropy of the rows of each head; fully masked rows are left out.
 
@@ -16,9 +21,7 @@ def entropy(weights: ArrayLike) -> np.ndarray:
     weights = np.asarray(weights, dtype=np.float64)
     rows = row_entropy(weights)
     attends = weights.any(axis=-1)
-    count = attends.sum(axis=-1)
-    total = (rows * attends).sum(axis=-1)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return divided((rows * attends).sum(axis=-1), attends.sum(axis=-1))
 
 
 def row_entropy(weights: np.ndarray) -> np.ndarray:
@@ -44,9 +47,7 @@ def distance(weights: ArrayLike) -> np.ndarray:
     """
     weights = np.asarray(weights, dtype=np.float64)
     steps = np.abs(np.arange(weights.shape[-2])[:, None] - np.arange(weights.shape[-1])[None, :])
-    total = weights.sum(axis=(-2, -1))
-    far = (weights * steps).sum(axis=(-2, -1))
-    return np.divide(far, total, out=np.full(total.shape, np.nan), where=total > 0)
+    return divided((weights * steps).sum(axis=(-2, -1)), weights.sum(axis=(-2, -1)))
 
 
 def previous_token_score(weights: ArrayLike, mask: ArrayLike = True) -> np.ndarray:
@@ -62,8 +63,7 @@ def previous_token_score(weights: ArrayLike, mask: ArrayLike = True) -> np.ndarr
     """
     able = np.diagonal(np.broadcast_to(mask, np.shape(weights)), offset=-1, axis1=-2, axis2=-1)
     found = np.diagonal(weights, offset=-1, axis1=-2, axis2=-1)
-    total, count = (found * able).sum(axis=-1), able.sum(axis=-1)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return divided((found * able).sum(axis=-1), able.sum(axis=-1))
 
 
 def induction_score(weights: ArrayLike, token_ids: ArrayLike) -> np.ndarray:

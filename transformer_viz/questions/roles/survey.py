@@ -24,7 +24,7 @@ from transformer_viz.questions.roles.result import (
     rounded,
 )
 from transformer_viz.questions.roles.rules import WORDS, are_possible, measures_of, patterns_of_config
-from transformer_viz.questions.roles.scores import row_entropy
+from transformer_viz.questions.roles.scores import divided, row_entropy
 
 MAX_SURVEY_TEXTS = 1_000
 """Most texts of a survey in the app."""
@@ -354,6 +354,4 @@ class SurveyTotals:
 
 def _normalised(total):
     """Return a histogram with the sum 1 over its bins; NaN if nothing was counted."""
-    whole = total.sum(axis=-1, keepdims=True)
-    shares = np.divide(total, whole, out=np.full(total.shape, np.nan), where=whole > 0)
-    return shares.astype(np.float32)
+    return divided(total, total.sum(axis=-1, keepdims=True)).astype(np.float32)
