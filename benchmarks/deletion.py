@@ -22,7 +22,7 @@ from transformer_viz import store
 from transformer_viz.questions.effects.answer import Asked
 from transformer_viz.questions.effects.measure import estimate, left_out
 from transformer_viz.questions.effects.words import Word, words_of
-from transformer_viz.questions.roles.sentences import short_texts
+from transformer_viz.questions.roles.measure import short_texts
 from transformer_viz.store.load import load
 from transformer_viz.trace.softmax import sigmoid
 from transformer_viz.training.job import dataset_of

@@ -18,7 +18,7 @@ from measure import job_of_model
 
 from transformer_viz import store
 from transformer_viz.questions.effects.quality import card_facts, quality
-from transformer_viz.questions.roles.sentences import short_texts
+from transformer_viz.questions.roles.measure import short_texts
 from transformer_viz.store.load import load
 from transformer_viz.training.job import dataset_of
 from transformer_viz.training.rows import choose_role_texts

@@ -23,8 +23,8 @@ from transformer_viz import store
 from transformer_viz.cli.roles import texts_of
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.network.startup import import_with_keras
-from transformer_viz.questions.roles.patterns import patterns_of_config
-from transformer_viz.questions.roles.text_roles import roles
+from transformer_viz.questions.roles.patterns import roles_in_text, text_patterns
+from transformer_viz.questions.roles.rules import patterns_of_config
 from transformer_viz.trace.request import Request
 
 UNNAMED = ("even", "mixed")
@@ -89,12 +89,10 @@ def roles_in(explorer, each):
     """Yield ((kind, layer, head), role) for every head in one text."""
     text, target = (each, None) if isinstance(each, str) else each
     trace = explorer.run(Request.of(explorer.name, text, target), keep="weights")
+    possible = patterns_of_config(explorer.config)
     for kind, found in trace.kinds().items():
-        tokens = found.query_tokens, found.key_tokens
-        for number, layer in enumerate(found.layers):
-            possible = patterns_of_config(explorer.config, kind, number)
-            mask = found.mask[min(number, len(found.mask) - 1)]  # one for all layers, or each its own
-            named = roles(layer.weights, mask, *tokens, cross=kind == "cross", possible=possible)
+        measured = roles_in_text(text_patterns(kind, found), found, possible[kind])
+        for number, named in enumerate(measured.roles):
             yield from (((kind, number, head), role.name) for head, role in enumerate(named))
 
 

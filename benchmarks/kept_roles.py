@@ -17,10 +17,9 @@ sys.path.append(str(Path(__file__).parents[1] / "models"))
 from measure import job_of_model
 
 from transformer_viz import store
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import KindRoles, UsualRole
 from transformer_viz.questions.roles.measure import head_roles
-from transformer_viz.questions.roles.patterns import MIN_RATIO, MIN_TEXTS, WORDS
+from transformer_viz.questions.roles.result import HeadRoles, KindRoles, Role
+from transformer_viz.questions.roles.rules import MIN_RATIO, MIN_TEXTS, WORDS
 from transformer_viz.store.load import load
 from transformer_viz.training.job import dataset_of
 from transformer_viz.training.rows import choose_role_texts
@@ -55,10 +54,10 @@ def row_of(name: str, said: HeadRoles, fresh: HeadRoles) -> dict:
     return {"model": name, **lengths, "named": len(named), "kept": sum(named)}
 
 
-def keeps(role: UsualRole, fresh: KindRoles, layer: int, head: int) -> bool:
+def keeps(role: Role, fresh: KindRoles, layer: int, head: int) -> bool:
     """Return whether a head has a role over fresh texts, too."""
     if role.name != "words":
-        return fresh.usual(layer, head).name == role.name
+        return fresh.roles[layer][head].name == role.name
     labels = [name for name in fresh.names if name.startswith(WORDS)]
     ratio = fresh.ratio[layer, head, labels.index(role.measure)]
     return ratio >= MIN_RATIO and fresh.held[layer, head, fresh.names.index(role.measure)] >= MIN_TEXTS

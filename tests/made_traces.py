@@ -9,7 +9,7 @@ from transformer_viz.network.tensors import AttentionTrace, DecoderBlockTrace, E
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import role_name, role_order, share_texts
 from transformer_viz.pictures.lens import head_metrics
-from transformer_viz.questions.roles.head_roles import UsualRole
+from transformer_viz.questions.roles.result import Role
 from transformer_viz.trace.projection import project_heads
 from transformer_viz.trace.trace import Trace
 
@@ -202,7 +202,7 @@ def usually(kinds, language="en"):
     words, changes = Words(language), {"roles": {}, "shares": {}, "metrics": {}}
     for kind, layers in kinds.items():
         facts = (0.1, 1.0, 90, 100)
-        usual = [[UsualRole(*(head or ("mixed", np.nan)), *facts) for head in layer] for layer in layers]
+        usual = [[Role(*(head or ("mixed", np.nan)), *facts) for head in layer] for layer in layers]
         changes["roles"][kind] = [[role_name(words, role) for role in layer] for layer in usual]
         changes["shares"][kind] = share_texts(usual)
         changes["metrics"][kind] = {"role": role_order(usual)}

@@ -2,7 +2,7 @@
 
 import json
 
-from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.result import HeadRoles
 
 
 def third_version(found: HeadRoles) -> str:

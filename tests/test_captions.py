@@ -17,9 +17,8 @@ from transformer_viz.pictures.captions import (
     role_order,
 )
 from transformer_viz.pictures.lens import payload_of
-from transformer_viz.questions.roles.kind_roles import UsualRole, WordsRead
-from transformer_viz.questions.roles.patterns import MEASURES, ROLES
-from transformer_viz.questions.roles.text_roles import Role
+from transformer_viz.questions.roles.result import Role, WordsRead
+from transformer_viz.questions.roles.rules import MEASURES, ROLES
 
 TOKENS = ("the", "cat", "and", "the", "dog", ".")
 SIZE = len(TOKENS)
@@ -50,7 +49,7 @@ def said(*args, **options):
 
 
 def usual(name, share=0.62, support=1.0, held=97, texts=100):
-    return UsualRole(name, share, 0.1, support, held, texts)
+    return Role(name, share, 0.1, support, held, texts)
 
 
 def half(cells):
@@ -253,7 +252,7 @@ def test_every_role_has_a_sentence_of_its_own_with_and_without_evidence(language
 def test_every_role_has_a_name_of_its_own(language):
     """The views group heads by it."""
     read = [usual("words")._replace(words=(WordsRead(label, 2.0, 0.5, 9),)) for label in ("good", "bad")]
-    named = [Role(name, 0.5, 0) for name in ROLES if name != "words"] + read
+    named = [usual(name) for name in ROLES if name != "words"] + read
     assert len({role_name(Words(language), role) for role in named}) == len(named) == len(ROLES) + 1
 
 

@@ -17,7 +17,7 @@ from transformer_viz.questions.evaluation.measure import (
     previous_token_scores,
 )
 from transformer_viz.questions.evaluation.perplexity import evaluate_texts
-from transformer_viz.questions.roles.heads import previous_token_score
+from transformer_viz.questions.roles.scores import previous_token_score
 from transformer_viz.store.load import load
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.trace.interventions import all_heads

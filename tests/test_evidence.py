@@ -7,9 +7,8 @@ from transformer_viz.language import Words
 from transformer_viz.network.tensors import Attentions, AttentionTrace
 from transformer_viz.pictures.captions import HeadsInText
 from transformer_viz.pictures.evidence import evidence_of
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import KindRoles
-from transformer_viz.questions.roles.patterns import MEASURES, ROLES, measures_of
+from transformer_viz.questions.roles.result import HeadRoles, KindRoles
+from transformer_viz.questions.roles.rules import MEASURES, ROLES, measures_of
 
 TOKENS = ("the", "cat", "the", "cat", "the", ".")
 SIZE = len(TOKENS)

@@ -13,7 +13,7 @@ from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.explorer.gradients import gradients
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.evaluation.perplexity import evaluate_texts
-from transformer_viz.questions.roles.measure_survey import head_survey
+from transformer_viz.questions.roles.measure import head_survey
 from transformer_viz.store import ModelError, write_model
 from transformer_viz.store.load import load
 from transformer_viz.text.tokenizer import Tokenizer

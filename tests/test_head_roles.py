@@ -6,15 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from made_heads import attention_of, averaged, measured
 from numpy.testing import assert_allclose
 from old_roles import first_version, second_version, third_version
 
 import transformer_viz as tv
-from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.questions.roles.measure import SENTENCES
-from transformer_viz.questions.roles.pattern_totals import PatternTotals
-from transformer_viz.questions.roles.patterns import MEASURES
-from transformer_viz.questions.roles.text_patterns import pattern_shares, text_patterns
+from transformer_viz.questions.roles.result import HeadRoles
+from transformer_viz.questions.roles.rules import MEASURES
 from transformer_viz.text.sentences import some_passages
 
 PAIRS = [
@@ -24,7 +23,6 @@ PAIRS = [
 ]
 SIZE = 6
 ROUNDED = 6e-4
-ALL = np.ones((1, SIZE, SIZE), bool)
 DAMAGED = (
     "The roles of heads are damaged, or were not written by this program. Copy them again from where they "
     "came from, or compute them again."
@@ -32,12 +30,16 @@ DAMAGED = (
 EVERY = [set(MEASURES["encoder"])]
 
 
-def added(*weights, possible=EVERY, tokens="abcdef"):
-    """Return the evidence of one head over texts with these weights."""
-    totals = PatternTotals("encoder", possible, 1)
-    for each in weights:
-        totals.add([pattern_shares(text_patterns(ALL, tokens, tokens), each[None])])
-    return totals.result()
+def added(*texts, possible=EVERY, tokens="abcdef"):
+    """Return the evidence over texts with these weights: (head, query, key) of each layer."""
+    found = [attention_of(layers, tokens) for layers in texts]
+    return averaged([measured("encoder", each, possible) for each in found], possible)
+
+
+def usual(*weights, possible=EVERY):
+    """Return the usual role of one head over texts with these weights."""
+    [[role]] = added(*[[each[None]] for each in weights], possible=possible).roles
+    return role
 
 
 def mixture(share):
@@ -136,19 +138,13 @@ def test_texts_without_a_choice_are_left_out_and_progress_counts_every_text(expl
         tv.head_roles(explorer, ["", "film"])
 
 
-def test_texts_of_every_chunk_are_measured(explorer, reviews, monkeypatch):
-    whole = tv.head_roles(explorer, reviews)
-    monkeypatch.setattr("transformer_viz.questions.roles.measure.CHUNK", 2)
-    assert tv.head_roles(explorer, reviews).texts == whole.texts > 2
-
-
 def test_a_usual_role_is_held_in_half_of_the_texts_or_more():
     thirds = sum(np.roll(np.eye(SIZE), step, axis=1) for step in (-1, 1, 2)) / 3
-    role = added(mixture(1), thirds, thirds).usual(0, 0)  # 0.56 on average would be enough
+    role = usual(mixture(1), thirds, thirds)  # 0.56 on average would be enough
     assert (role.name, role.held, role.texts) == ("mixed", 0, 3)
-    role = added(mixture(1), mixture(1), thirds, thirds).usual(0, 0)
+    role = usual(mixture(1), mixture(1), thirds, thirds)
     assert (role.name, role.held, role.texts) == ("previous", 2, 4)
-    role = added(mixture(0.6), mixture(0.6), mixture(0.1)).usual(0, 0)
+    role = usual(mixture(0.6), mixture(0.6), mixture(0.1))
     assert (role.name, role.held, role.texts) == ("previous", 2, 3)
     shares = np.array([0.6, 0.6, 0.1]) * 5 / 6 + 1 / 6
     assert_allclose(role.share, shares.mean(), atol=ROUNDED)
@@ -156,34 +152,28 @@ def test_a_usual_role_is_held_in_half_of_the_texts_or_more():
 
 
 def test_a_head_of_one_layer_without_positions_has_no_usual_place():
-    assert added(mixture(0.9)).usual(0, 0).name == "previous"
-    assert added(mixture(0.9), possible=[{"itself", "focused", "even"}]).usual(0, 0).name == "focused"
+    assert usual(mixture(0.9)).name == "previous"
+    assert usual(mixture(0.9), possible=[{"itself", "focused", "even"}]).name == "focused"
 
 
 def test_each_layer_holds_the_patterns_that_it_can_have():
     contents = {"itself", "focused", "even"}
-    totals = PatternTotals("encoder", [contents, set(MEASURES["encoder"]), contents], 1)
-    found = pattern_shares(text_patterns(ALL, "abcdef", "abcdef"), mixture(0.9)[None])
-    totals.add([found] * 3)
-    assert [totals.result().usual(layer, 0).name for layer in range(3)] == ["focused", "previous", "focused"]
+    found = added([mixture(0.9)[None]] * 3, possible=[contents, *EVERY, contents])
+    assert [role.name for [role] in found.roles] == ["focused", "previous", "focused"]
 
 
 def test_a_head_that_averages_is_even():
-    role = added(mixture(0), mixture(0.02)).usual(0, 0)
+    role = usual(mixture(0), mixture(0.02))
     assert (role.name, role.held) == ("even", 2)
     assert 0.99 < role.share <= 1
 
 
 def test_the_first_head_that_is_shown_has_the_most_weight_beyond_uniform_attention_in_the_most_texts():
-    totals = PatternTotals("encoder", [set(MEASURES["encoder"])] * 2, 3)
-    text = text_patterns(ALL, "abcdef", "abcdef")
     even, itself, previous = mixture(0), 0.6 * np.eye(SIZE) + 0.4 / SIZE, mixture(0.9)
-    for second in (itself, previous):
-        layers = [[even, itself, second], [even, previous, even]]
-        totals.add([pattern_shares(text, np.stack(layer)) for layer in layers])
-    found = totals.result()
+    texts = [[[even, itself, second], [even, previous, even]] for second in (itself, previous)]
+    found = added(*texts, possible=EVERY * 2)
     assert found.opening() == (1, 1)
-    before = found.usual(1, 1).share  # in five of the six rows: the first token has none before it
+    before = found.roles[1][1].share  # in five of the six rows: the first token has none before it
     assert_allclose(found.strength(1, 1), (before - 1 / SIZE) * 5 / 6, atol=ROUNDED)
     assert_allclose(found.strength(0, 1), 0.6 * 5 / 6, atol=ROUNDED)
     assert 0 < found.strength(0, 2) < found.strength(0, 1)
@@ -279,12 +269,9 @@ def test_roles_of_version_1_are_checked_as_well(found):
 
 
 def test_of_a_model_of_144_heads_the_json_is_small():
-    totals = PatternTotals("encoder", EVERY * 12, 12)
-    random = np.random.default_rng(5)
-    weights = random.dirichlet(np.ones(SIZE), (12, 12, SIZE))
-    patterns = text_patterns(ALL, "abacad", "abacad")
-    totals.add([pattern_shares(patterns, layer) for layer in weights])
-    assert len(HeadRoles(1, {"encoder": totals.result()}).to_json()) < 100_000
+    weights = np.random.default_rng(5).dirichlet(np.ones(SIZE), (12, 12, SIZE))
+    found = added(weights, possible=EVERY * 12, tokens="abacad")
+    assert len(HeadRoles(1, {"encoder": found}).to_json()) < 100_000
 
 
 def test_roles_of_another_model_are_refused(found, explorer):

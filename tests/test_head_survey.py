@@ -10,11 +10,15 @@ from small_models import with_random_parameters
 
 import transformer_viz as tv
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.head_survey import DISTANCES, ENTROPY_BINS, HeadSurvey
-from transformer_viz.questions.roles.heads import distance_histogram, entropy_histogram
-from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS, KindRoles
-from transformer_viz.questions.roles.patterns import MEASURES
+from transformer_viz.questions.roles.result import FEWEST_TEXTS, HeadRoles, KindRoles
+from transformer_viz.questions.roles.rules import MEASURES
+from transformer_viz.questions.roles.survey import (
+    DISTANCES,
+    ENTROPY_BINS,
+    HeadSurvey,
+    distance_histogram,
+    entropy_histogram,
+)
 
 TEXTS = ["A lovely film.", "film", "", "A dull and lifeless story; not good at all.", "a film a film"]
 PAIRS = [

@@ -14,8 +14,8 @@ from transformer_viz.network.tensors import Attentions, AttentionTrace
 from transformer_viz.pictures.captions import HeadsInText, captions_of
 from transformer_viz.pictures.here import MIN_GATHERED, MOST_EVEN, PLACES
 from transformer_viz.pictures.lens import described
-from transformer_viz.questions.roles.patterns import ROLES
-from transformer_viz.questions.roles.text_roles import Role
+from transformer_viz.questions.roles.result import Role
+from transformer_viz.questions.roles.rules import ROLES
 
 TOKENS = ("the", "film", "was", "not", "bad", ".")
 SIZE = len(TOKENS)
@@ -244,5 +244,5 @@ def test_what_is_said_of_every_head_of_a_shipped_model_holds():
 
 def test_without_a_role_a_head_is_described_all_the_same():
     heads = heads_of(mixed_with(KEYS[[4] * SIZE], 0.7))
-    heads.roles = [[Role("mixed", 0.0, 0)]]
+    heads.roles = [[Role("mixed", np.nan, np.nan, 1.0, 0, 1)]]
     assert heads.here(0, 0).name == "every"

@@ -4,20 +4,14 @@ import numpy as np
 import pytest
 
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.questions.roles.patterns import (
-    SELF_PATTERNS,
-    SHAPES,
-    holds,
-    name_role,
-    patterns_of_config,
-)
+from transformer_viz.questions.roles.rules import SELF_PATTERNS, SHAPES, holds, name_role, patterns_of_config
 
 CONTENT = {"itself", "same", "punctuation"}
 PLACES = {"previous", "next", "first", "nearby"}
 
 
 def patterns(kind, layer, **fields):
-    return patterns_of_config(TransformerConfig(num_layers=3, **fields), kind, layer) - set(SHAPES)
+    return patterns_of_config(TransformerConfig(num_layers=3, **fields))[kind][layer] - set(SHAPES)
 
 
 def test_a_layer_without_positions_has_only_patterns_of_tokens():

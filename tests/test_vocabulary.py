@@ -14,7 +14,7 @@ from transformer_viz.pictures.captions import HeadsInText, captions_of, patterns
 from transformer_viz.pictures.vocabulary import preference_texts
 from transformer_viz.questions.preferences.measure import vocabulary_weights, word_preferences
 from transformer_viz.questions.preferences.result import Preferences
-from transformer_viz.questions.roles.kind_roles import UsualRole
+from transformer_viz.questions.roles.result import Role
 from transformer_viz.text.tokenizer import Tokenizer
 
 FIXED = ["attention-only", "single-block"]
@@ -133,7 +133,7 @@ def test_a_caption_names_them_where_there_is_no_role(only_attention):
     trace, words = only_attention.trace("An awful film and a waste of two hours."), Words("en")
     texts = preference_texts(words, word_preferences(only_attention))
     heads = HeadsInText("encoder", trace.kinds()["encoder"], patterns_of_trace(trace)["encoder"])
-    usual = [[UsualRole("mixed", np.nan, np.nan, 1.0, 0, 300)] * 8]
+    usual = [[Role("mixed", np.nan, np.nan, 1.0, 0, 300)] * 8]
     captions = captions_of(words, heads, trace.tokens, usual, None, texts).usual[0]
     assert captions[1] == (
         "No fixed pattern over 300 texts. "

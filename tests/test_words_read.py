@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from made_heads import attention_of, averaged, measured
 from numpy.testing import assert_allclose
 from small_models import TYPICAL as EXPECTED
 from small_models import labelled_reviews
@@ -9,15 +10,10 @@ from small_models import labelled_reviews
 import transformer_viz as tv
 from transformer_viz.data import DataError
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS
-from transformer_viz.questions.roles.pattern_totals import PatternTotals
-from transformer_viz.questions.roles.patterns import MEASURES, measures_of
-from transformer_viz.questions.roles.text_patterns import pattern_shares, text_patterns
-from transformer_viz.questions.roles.text_roles import roles_of_shares
+from transformer_viz.questions.roles.result import FEWEST_TEXTS, HeadRoles
+from transformer_viz.questions.roles.rules import MEASURES, measures_of
 
 SIZE = 10
-ALL = np.ones((1, SIZE, SIZE), bool)
 ROUNDED = 6e-4
 PLACELESS = [{"itself", "same", "punctuation", "token", "focused", "even"}]
 LABELS = ("bad", "good")
@@ -32,13 +28,21 @@ def text(ratio=1.0, words=2, **also):
     return np.tile(share, (SIZE, 1)), {"words:bad": np.arange(SIZE) < words} | also
 
 
+def in_text(weights, typical=None, possible=PLACELESS, mask=None):
+    """Return the evidence of one head in a text."""
+    tokens = [f"t{number}" for number in range(len(weights))]
+    return measured("encoder", attention_of([weights[None]], tokens, mask=mask), possible, typical)
+
+
 def added(*texts, possible=PLACELESS, labels=("bad",)):
     """Return the evidence of one head over texts."""
-    totals = PatternTotals("encoder", possible, 1, labels)
-    for weights, typical in texts:
-        patterns = text_patterns(ALL, "abcdefghij", "abcdefghij", typical=typical)
-        totals.add([pattern_shares(patterns, weights[None])])
-    return totals.result()
+    return averaged([in_text(*text, possible=possible) for text in texts], possible, labels)
+
+
+def usual(*texts, **options):
+    """Return the usual role of one head over texts."""
+    [[role]] = added(*texts, **options).roles
+    return role
 
 
 @pytest.mark.parametrize("ratio", [0.25, 1, 2, 4.5])
@@ -67,10 +71,8 @@ def test_an_even_head_has_ratio_one_in_texts_with_few_and_with_many_such_words()
 def test_under_a_causal_mask_the_share_is_compared_with_an_even_one_of_earlier_tokens():
     weights = np.tri(SIZE) / np.arange(1, SIZE + 1)[:, None]
     typical = {"words:bad": np.arange(SIZE) == 3}
-    patterns = text_patterns(np.tri(SIZE, dtype=bool)[None], "abcdefghij", "abcdefghij", typical=typical)
-    totals = PatternTotals("encoder", PLACELESS, 1, ("bad",))
-    totals.add([pattern_shares(patterns, weights[None])])
-    assert_allclose(totals.result().ratio, [[[1]]], atol=ROUNDED)
+    found = in_text(weights, typical, mask=np.tri(SIZE, dtype=bool)[None, None])
+    assert_allclose(found.ratio, [[[1]]], atol=ROUNDED)
 
 
 def test_without_such_words_in_any_text_the_ratio_is_unknown_and_not_said():
@@ -81,7 +83,7 @@ def test_without_such_words_in_any_text_the_ratio_is_unknown_and_not_said():
 
 @pytest.mark.parametrize(("texts", "name"), [(FEWEST_TEXTS - 1, "mixed"), (FEWEST_TEXTS, "words")])
 def test_a_ratio_is_said_from_a_least_number_of_texts_with_such_words(texts, name):
-    role = added(*[text(4)] * texts, *[text(1, words=0)] * 50).usual(0, 0)
+    role = usual(*[text(4)] * texts, *[text(1, words=0)] * 50)
     assert role.name == name
     assert [read.label for read in role.words] == ["bad"] * (name == "words")
 
@@ -109,7 +111,7 @@ def test_of_several_labels_all_that_are_read_more_than_evenly_are_said_the_most_
     keys = {"words:bad": np.arange(SIZE) < 2, "words:good": np.isin(np.arange(SIZE), [2, 3])}
     keys["words:fair"] = np.arange(SIZE) == 9
     found = added(*[(weights, keys)] * FEWEST_TEXTS, labels=("bad", "good", "fair"))
-    role = found.usual(0, 0)
+    role = found.roles[0][0]
     assert [(read.label, read.ratio, read.texts) for read in role.words] == [
         ("good", 2.5, FEWEST_TEXTS),
         ("bad", 1.6, FEWEST_TEXTS),
@@ -125,10 +127,10 @@ def test_a_place_that_a_head_attends_to_goes_before_the_words_it_reads_and_these
     mixed = 0.5 * np.eye(SIZE, k=-1) + 0.5 * weights
     mixed[0] = weights[0]
     every = [(mixed, keys)] * FEWEST_TEXTS
-    assert added(*every, possible=[set(MEASURES["encoder"])]).usual(0, 0).name == "previous"
-    assert added(*every).usual(0, 0).name == "words"
+    assert usual(*every, possible=[set(MEASURES["encoder"])]).name == "previous"
+    assert usual(*every).name == "words"
     without = [(mixed, {"words:bad": np.zeros(SIZE, bool)})] * FEWEST_TEXTS
-    assert added(*without).usual(0, 0).name == "focused"
+    assert usual(*without).name == "focused"
 
 
 @pytest.mark.parametrize(("ratio", "name"), [(3, "words"), (1, "nearby")])
@@ -137,21 +139,15 @@ def test_words_that_a_head_reads_say_more_than_that_they_are_nearby(ratio, name)
     distance = np.abs(np.subtract.outer(range(size), range(size)))
     words = np.arange(size) % 5 == 0
     weights = (distance <= 3) * np.where(words, ratio, 1.0)
-    totals = PatternTotals("encoder", [set(MEASURES["encoder"])], 1, ("bad",))
-    every = np.ones((1, size, size), bool)
-    patterns = text_patterns(every, "x" * size, "x" * size, typical={"words:bad": words})
-    for _ in range(FEWEST_TEXTS):
-        totals.add([pattern_shares(patterns, weights[None] / weights.sum(axis=-1, keepdims=True))])
-    assert totals.result().usual(0, 0).name == name
+    texts = [(weights / weights.sum(axis=-1, keepdims=True), {"words:bad": words})] * FEWEST_TEXTS
+    assert usual(*texts, possible=[set(MEASURES["encoder"])]).name == name
 
 
 def test_one_text_alone_names_no_head_after_words():
     weights, keys = text(4)
-    patterns = text_patterns(ALL, "abcdefghij", "abcdefghij", typical=keys)
-    found = pattern_shares(patterns, weights[None])
+    found = in_text(weights, keys)
     assert found.names == measures_of("encoder", ["bad"])
-    plain = pattern_shares(text_patterns(ALL, "abcdefghij", "abcdefghij"), weights[None])
-    assert roles_of_shares(found) == roles_of_shares(plain)
+    assert found.roles == in_text(weights).roles
 
 
 TYPICAL = {"bad": ("dull", "story"), "good": ("film", "lovely")}
@@ -220,8 +216,8 @@ def test_words_that_the_model_cannot_read_are_typical_of_nothing(explorer):
 
 
 def test_of_many_rows_a_sample_is_counted_and_always_the_same(explorer, monkeypatch):
-    monkeypatch.setattr("transformer_viz.questions.roles.measure_words.MOST_TEXTS", 239)
+    monkeypatch.setattr("transformer_viz.questions.roles.words.MOST_TEXTS", 239)
     words = tv.typical_words(explorer, labelled_reviews())
     assert words == tv.typical_words(explorer, labelled_reviews()) != {}
-    monkeypatch.setattr("transformer_viz.questions.roles.measure_words.MOST_TEXTS", 60)
+    monkeypatch.setattr("transformer_viz.questions.roles.words.MOST_TEXTS", 60)
     assert tv.typical_words(explorer, labelled_reviews()) == {}

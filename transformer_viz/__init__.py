@@ -12,8 +12,8 @@ from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.presets import PRESETS
 from transformer_viz.network.startup import import_with_keras
 from transformer_viz.network.tensors import Intervention
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.head_survey import HeadSurvey
+from transformer_viz.questions.roles.result import HeadRoles
+from transformer_viz.questions.roles.survey import HeadSurvey
 from transformer_viz.trace.comparison import Comparison, compare
 from transformer_viz.trace.interventions import ActivationPatch
 from transformer_viz.trace.request import Changes, Request
@@ -64,19 +64,19 @@ _NEEDS_KERAS = {
     "gradients": "explorer.gradients",
     "head_effects": "questions.effects.heads",
     "head_roles": "questions.roles.measure",
-    "head_survey": "questions.roles.measure_survey",
+    "head_survey": "questions.roles.measure",
     "joint_effect": "questions.effects.heads",
     "load": "store.load",
     "logit_lens": "questions.logit_lens",
     "predict_file": "questions.evaluation.predictions",
     "relation_scores": "questions.relations.measure",
-    "typical_words": "questions.roles.measure_words",
     "word_effects": "questions.effects.many_texts",
 }
 
 _ON_FIRST_USE = {
     "read_treebank": "data.treebank",
     "show": "pictures.notebook",
+    "typical_words": "questions.roles.words",
     "word_attention": "pictures.looks",
 }
 
@@ -94,9 +94,8 @@ if TYPE_CHECKING:
     from transformer_viz.questions.evaluation.predictions import predict_file
     from transformer_viz.questions.logit_lens import logit_lens
     from transformer_viz.questions.relations.measure import relation_scores
-    from transformer_viz.questions.roles.measure import head_roles
-    from transformer_viz.questions.roles.measure_survey import head_survey
-    from transformer_viz.questions.roles.measure_words import typical_words
+    from transformer_viz.questions.roles.measure import head_roles, head_survey
+    from transformer_viz.questions.roles.words import typical_words
     from transformer_viz.store.load import load
 else:  # hidden from type checkers, which would accept every name
 

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from transformer_viz.questions.roles.heads import (
+from transformer_viz.questions.roles.scores import (
     distance,
     entropy,
     induction_score,

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from made_heads import attention_of
+from made_heads import measured as measured_in
 from numpy.testing import assert_allclose
 
-from transformer_viz.questions.roles.text_patterns import is_punctuation, pattern_shares, text_patterns
+from transformer_viz.questions.roles.patterns import is_punctuation
 
 TOKENS = ["A", "b", ",", "a", "c"]
 SIZE = len(TOKENS)
@@ -28,9 +30,10 @@ def weights():
 
 
 def measured(weights, mask, tokens=TOKENS):
-    found = pattern_shares(text_patterns(mask, tokens, tokens), weights)
+    found = measured_in("encoder", attention_of([weights], tokens, mask=mask[None]))
     return {
-        name: (found.share[:, i], found.even[:, i], found.support[i]) for i, name in enumerate(found.names)
+        name: (found.share[0, :, i], found.even[0, :, i], found.support[0, i])
+        for i, name in enumerate(found.names)
     }
 
 
@@ -91,12 +94,6 @@ def test_entropy_is_relative_to_what_each_row_may_read():
     mask = np.tri(SIZE, dtype=bool)[None]
     even = mask / mask.sum(axis=-1, keepdims=True)
     assert_allclose(measured(even, mask)["even"][0], 1)
-
-
-def test_rows_that_lead_are_counted():
-    weights = np.eye(SIZE)[[2, 2, 2, 0, 4]][None]
-    found = pattern_shares(text_patterns(np.ones((1, SIZE, SIZE), bool), TOKENS, TOKENS), weights)
-    assert (found.key[0], found.leading[0], found.rows) == (2, 3, 5)
 
 
 @pytest.mark.parametrize("token", [",", "▁.", "##!", "。", "..."])

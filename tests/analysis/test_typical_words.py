@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from transformer_viz.questions.roles.typical_words import typical_keys, typical_words, words_of
+from transformer_viz.questions.roles.words import most_typical, typical_keys, words_of
 
 PLAIN = ["the", "film", "was", "on"]
 
@@ -22,7 +22,7 @@ MARKS = [f"mark{number}" for number in range(9)]
 def found(**labelled):
     """Return the words typical of each label, given the texts of each."""
     rows = [(words, label) for label, each in labelled.items() for words in each]
-    return typical_words([words for words, _ in rows], [label for _, label in rows])
+    return most_typical([words for words, _ in rows], [label for _, label in rows])
 
 
 def is_typical(inside, outside, each=200):
@@ -96,7 +96,7 @@ def test_labels_given_at_random_have_no_typical_words():
     words = np.array([f"w{number}" for number in range(2000)])
     drawn = random.choice(words, (600, 60), p=frequency / frequency.sum())
     labels = random.choice(["bad", "good"], 600).tolist()
-    assert typical_words(drawn.tolist(), labels) == {}
+    assert most_typical(drawn.tolist(), labels) == {}
 
 
 def test_each_of_several_labels_is_compared_with_all_others():
@@ -162,4 +162,4 @@ def test_a_text_without_tokens_has_no_such_keys():
 def test_a_text_without_words_teaches_nothing():
     assert found(bad=[*texts(50, *MARKS, "ghost"), []], good=texts(50)) == {"bad": ("ghost", *MARKS)}
     assert found(bad=texts(50, *MARKS, "ghost"), good=[[]] * 50) == {}
-    assert typical_words([], []) == {}
+    assert most_typical([], []) == {}

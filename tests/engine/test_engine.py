@@ -31,11 +31,9 @@ from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.preferences.measure import word_preferences
 from transformer_viz.questions.preferences.result import PreferenceRequest
-from transformer_viz.questions.roles.head_survey import SurveyRequest
-from transformer_viz.questions.roles.measure import head_roles
-from transformer_viz.questions.roles.measure_survey import head_survey
-from transformer_viz.questions.roles.patterns import MEASURES
-from transformer_viz.questions.roles.survey import NoChoiceError
+from transformer_viz.questions.roles.measure import head_roles, head_survey
+from transformer_viz.questions.roles.rules import MEASURES
+from transformer_viz.questions.roles.survey import NoChoiceError, SurveyRequest
 from transformer_viz.questions.text_requests import ClassesRequest
 from transformer_viz.service.engine import MAX_WRITTEN, EngineError, child
 from transformer_viz.service.engine.cost import seems_quick

@@ -25,9 +25,8 @@ from transformer_viz.cli import main as command_line
 from transformer_viz.data import preview, read_labelled, read_pairs, read_texts
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.named_masks import named_mask
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import KindRoles
-from transformer_viz.questions.roles.patterns import ROLES, measures_of
+from transformer_viz.questions.roles.result import HeadRoles, KindRoles
+from transformer_viz.questions.roles.rules import ROLES, measures_of
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text
 from transformer_viz.text.unicode import visible
 from transformer_viz.trace.trace import Trace

@@ -9,9 +9,8 @@ from zipping import signed
 
 import transformer_viz as tv
 from transformer_viz import store
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import KindRoles
-from transformer_viz.questions.roles.patterns import measures_of
+from transformer_viz.questions.roles.result import HeadRoles, KindRoles
+from transformer_viz.questions.roles.rules import measures_of
 from transformer_viz.service import admission
 
 WORDS = {"positive": ("lovely", "great")}

@@ -16,7 +16,7 @@ from transformer_viz.pictures.lens import Around, payload_of
 from transformer_viz.pictures.looks import apply_looks
 from transformer_viz.pictures.parameters import projected_contexts
 from transformer_viz.pictures.views import vectors_of
-from transformer_viz.questions.roles.patterns import ROLES
+from transformer_viz.questions.roles.rules import ROLES
 
 SHELF = Path(__file__).parents[2] / "models"
 NAMES = sorted(path.name for path in SHELF.iterdir() if path.is_dir())

@@ -19,7 +19,7 @@ from transformer_viz.pictures.labels import label_of
 from transformer_viz.pictures.map import FINAL, MAX_ROWS, OWN, map_payload
 from transformer_viz.pictures.output import LIKELIEST
 from transformer_viz.pictures.parameters import parameters_of
-from transformer_viz.questions.roles.text_patterns import is_punctuation
+from transformer_viz.questions.roles.patterns import is_punctuation
 from transformer_viz.text.special import is_special
 from transformer_viz.trace.normalisation import normalised
 from transformer_viz.trace.softmax import label_logits, softmax

@@ -19,8 +19,8 @@ import transformer_viz as tv
 from transformer_viz import store
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import role_name
-from transformer_viz.questions.roles.head_survey import MAX_SURVEY_TEXTS, SurveyRequest
-from transformer_viz.questions.roles.patterns import MEASURES
+from transformer_viz.questions.roles.rules import MEASURES
+from transformer_viz.questions.roles.survey import MAX_SURVEY_TEXTS, SurveyRequest
 
 pytestmark = pytest.mark.usefixtures("engine")
 

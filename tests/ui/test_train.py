@@ -23,7 +23,7 @@ from transformer_viz.language import Words
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.fine_tuning import child_config
 from transformer_viz.network.presets import PRESETS
-from transformer_viz.questions.roles.heads import entropy
+from transformer_viz.questions.roles.scores import entropy
 from transformer_viz.store.load import load
 from transformer_viz.trace.comparison import compare
 from transformer_viz.trace.trace import Trace

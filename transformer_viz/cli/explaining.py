@@ -79,7 +79,7 @@ def measure(arguments: Namespace) -> None:
     if explorer.config.architecture == "encoder-decoder":
         texts = [pair if pair[1] else pair[0] for pair in texts]
     else:
-        texts = import_with_keras("questions.roles.sentences").short_texts(explorer, texts) or texts
+        texts = import_with_keras("questions.roles.measure").short_texts(explorer, texts) or texts
     measured = import_with_keras("questions.effects.quality")
     found = measured.quality(explorer, progress(texts, unit="texts"))
     shown = found.assign(what=[t(f"cli.what.{what}") for what in found["what"]])

@@ -27,8 +27,8 @@ from transformer_viz.language import Problem
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.startup import import_with_keras
 from transformer_viz.pictures.captions import counted_texts
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.kind_roles import UsualRole
+from transformer_viz.questions.roles.result import HeadRoles, Role
+from transformer_viz.questions.roles.words import typical_words
 
 SHOWN = 10
 """Words typical of a label that are printed."""
@@ -112,7 +112,7 @@ def _typical_words(explorer, data, names, options):
     else:
         return None
     try:
-        return import_with_keras("questions.roles.measure_words").typical_words(explorer, rows)
+        return typical_words(explorer, rows)
     except DataError:
         return None
 
@@ -127,7 +127,7 @@ def _write(found: HeadRoles) -> None:
 
 
 def _facts(found):
-    names = ("kind", "layer", "head", "role", *UsualRole._fields[1:])
+    names = ("kind", "layer", "head", "role", *Role._fields[1:])
     heads = [
         dict(zip(names, (kind, layer, head, *role), strict=True))
         for kind in found.kinds

@@ -32,7 +32,7 @@ from transformer_viz.trace.trace import Trace
 
 if TYPE_CHECKING:
     from transformer_viz.explorer.decode import Generation
-    from transformer_viz.questions.roles.head_roles import HeadRoles
+    from transformer_viz.questions.roles.result import HeadRoles
 
 KEPT = {"all": lambda values: values, "weights": weights_only, "logits": logits_only}
 """Value of `keep` in `Explorer.trace` -> function that returns a `ModelTrace` with only those tensors."""

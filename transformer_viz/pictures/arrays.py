@@ -13,8 +13,7 @@ from transformer_viz.pictures.evidence import evidence_of
 from transformer_viz.pictures.labels import shown_tokens, words_of
 from transformer_viz.pictures.lens import head_metrics
 from transformer_viz.questions.effects.result import Effects
-from transformer_viz.questions.roles.patterns import possible_patterns
-from transformer_viz.questions.roles.text_roles import Role
+from transformer_viz.questions.roles.rules import possible_patterns
 from transformer_viz.text.byte_level import with_characters
 from transformer_viz.text.segmentation import CHINESE, chinese_words
 from transformer_viz.text.shown import is_continued
@@ -109,8 +108,6 @@ def _described(kind, found, words):
         for layer in range(len(found.layers))
     ]
     heads = HeadsInText(kind, found, possible)
-    for layer, count in enumerate(present):
-        heads.roles[layer][count:] = [Role("mixed", 0.0, 0)] * (len(heads.roles[layer]) - count)
     metrics = head_metrics(kind, found) | {"role": role_order(heads.roles)}
     metrics = {name: np.array(values, float) for name, values in metrics.items()}
     roles = [[role_name(words, role) for role in layer] for layer in heads.roles]
@@ -125,7 +122,7 @@ def _described(kind, found, words):
         usual = _rest_said(rest, words)
         found = _with_rest(found, rest, words("arrays.rest"))
     return _payload(
-        kind, found, words, metrics=metrics, roles=roles, captions=captions, opening=_opening(heads)
+        kind, found, words, metrics=metrics, roles=roles, captions=captions, opening=heads.measured.opening()
     )._replace(evidence=evidence, usual=usual)
 
 
@@ -231,15 +228,3 @@ def _with_as_many_heads(layers):
         layer._replace(weights=np.pad(layer.weights, ((0, most - len(layer.weights)), (0, 0), (0, 0))))
         for layer in layers
     ]
-
-
-def _opening(heads):
-    """Return layer and head with the most weight on the pattern of its role beyond uniform attention."""
-    share, even = heads.shares()
-    clear = {(0, 0): 0.0}
-    for layer, roles in enumerate(heads.roles):
-        for head, role in enumerate(roles):
-            if role.name not in ("even", "mixed"):
-                number = heads.names.index(role.name)
-                clear[layer, head] = (share - even)[layer, head, number] * role.support
-    return max(clear, key=lambda place: clear[place])

@@ -9,10 +9,9 @@ from transformer_viz.language import Words, joined
 from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures.here import PLACES, Here, here_of
 from transformer_viz.pictures.labels import shown_tokens
-from transformer_viz.questions.roles.kind_roles import UsualRole
-from transformer_viz.questions.roles.patterns import NEARBY, ROLES, WORDS, possible_patterns
-from transformer_viz.questions.roles.text_patterns import PatternShares, pattern_shares, patterns_by_layer
-from transformer_viz.questions.roles.text_roles import Role, held_patterns, roles_of_shares
+from transformer_viz.questions.roles.patterns import roles_in_text, text_patterns
+from transformer_viz.questions.roles.result import Role
+from transformer_viz.questions.roles.rules import NEARBY, ROLES, WORDS, are_possible, possible_patterns
 from transformer_viz.text.special import EDGES
 from transformer_viz.text.unicode import visible
 from transformer_viz.trace.trace import Trace
@@ -34,9 +33,6 @@ OF_REPEATED = {"after_same": "here.copying", "same": "here.matching"}
 
 MIN_OF_REPEATED = 0.5
 """Least share of the weight, in these rows, for a caption to say so."""
-
-Said = Role | UsualRole
-"""A role of a head: in one text, or usual over many."""
 
 
 class Captions(NamedTuple):
@@ -62,6 +58,7 @@ class HeadsInText:
         typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
 
     Attributes:
+        measured: The evidence about them in this text.
         roles: Role of each head in this text, by layer.
         names: Names of the measures.
     """
@@ -74,20 +71,10 @@ class HeadsInText:
         typical: Mapping[str, np.ndarray] | None = None,
     ):
         self.kind = kind
-        self.possible = possible
-        tokens = found.query_tokens, found.key_tokens
-        count = len(found.layers)
-        self._found = found
-        texts = patterns_by_layer(found.mask, count, *tokens, cross=kind == "cross", typical=typical)
-        self.names = texts[0].names
-        self._texts = texts
-        self._has_choice = all(text.has_choice for text in texts)
-        self._shares: list[PatternShares] = []
-        self.roles = [[Role("mixed", 0.0, 0)] * len(layer.weights) for layer in found.layers]
-        if all(len(text.rows) for text in texts):
-            both = zip(texts, found.layers, strict=True)
-            self._shares = [pattern_shares(text, layer.weights) for text, layer in both]
-            self.roles = [roles_of_shares(*each) for each in zip(self._shares, possible, strict=True)]
+        self._found, self._possible = found, possible
+        self._patterns = text_patterns(kind, found, typical)
+        self.measured = roles_in_text(self._patterns, found, possible)
+        self.names, self.roles = self.measured.names, self.measured.roles
 
     @property
     def clearest(self) -> tuple[int, int]:
@@ -107,22 +94,18 @@ class HeadsInText:
             Two arrays float (layer, head, measure), in the order of `names`; NaN if the text cannot show a
             pattern, the layer cannot have it, or no query can choose between two keys.
         """
-        found = np.full((2, len(self.roles), len(self.roles[0]), len(self.names)), np.nan)
-        for layer, shares in enumerate(self._shares if self._has_choice else []):
-            can = [name in self.possible[layer] or name.startswith(WORDS) for name in self.names]
-            found[:, layer] = np.where(can, (shares.share, shares.even), np.nan)
-        return found[0], found[1]
+        known = are_possible(self.names, self._possible)[:, None]
+        known = known & all(text.has_choice for text in self._patterns)
+        return np.where(known, self.measured.share, np.nan), np.where(known, self.measured.even, np.nan)
 
     def share(self, layer: int, head: int, name: str) -> float:
         """Return the share of a head's weight on a pattern in this text; NaN if the text cannot show it."""
-        if not self._shares:
-            return np.nan
-        return float(self._shares[layer].share[head, self.names.index(name)])
+        return float(self.measured.share[layer, head, self.names.index(name)])
 
     def here(self, layer: int, head: int) -> Here:
         """Return what a head does in this text."""
         weights = np.asarray(self._found.layers[layer].weights[head])
-        return here_of(weights, self._texts[layer], self.roles[layer][head])
+        return here_of(weights, self._patterns[layer], self.roles[layer][head])
 
     def queries_of(self, here: Here) -> list[str]:
         """Return the tokens of the rows that something is said of."""
@@ -136,23 +119,18 @@ class HeadsInText:
         other rows an induction head has nothing to copy, and rests on the first token or another; one of the
         same token attends to the token itself.
         """
-        if not self._shares:
-            return {}
-        shown, found = {}, self._shares[layer]
-        held = held_patterns(found, self.possible[layer])[head]
+        found, shown, own = self.measured, {}, self.roles[layer][head].name
         for number, name in enumerate(self.names):
-            share = float(found.share[head, number])
-            is_new = name in OF_REPEATED and name != self.roles[layer][head].name
-            if is_new and held[number] and share >= MIN_OF_REPEATED:
-                shown[name] = share, float(found.support[number])
+            share = float(found.share[layer, head, number])
+            is_new = name in OF_REPEATED and name != own
+            if is_new and found.held[layer, head, number] and share >= MIN_OF_REPEATED:
+                shown[name] = share, float(found.support[layer, number])
         return shown
 
     def ratio(self, layer: int, head: int, label: str) -> float:
         """Return how many times an even share the words of a label get here; NaN if there are none."""
-        if not self._has_choice:
-            return np.nan
-        found, number = self._shares[layer], self.names.index(f"{WORDS}{label}")
-        return float(found.share[head, number] / found.even[head, number])
+        labels = [name for name in self.names if name.startswith(WORDS)]
+        return float(self.measured.ratio[layer, head, labels.index(f"{WORDS}{label}")])
 
 
 def patterns_of_trace(trace: Trace) -> dict[str, list[frozenset[str]]]:
@@ -184,7 +162,7 @@ def captions_of(
     words: Words,
     heads: HeadsInText,
     labels: Sequence[str],
-    usual: list[list[UsualRole]] | None = None,
+    usual: list[list[Role]] | None = None,
     effects: list[list[str]] | None = None,
     preferences: Sequence[str] = (),
     tokens: int | None = None,
@@ -218,25 +196,20 @@ def captions_of(
     return found
 
 
-def role_order(named: Sequence[Sequence[Said]]) -> np.ndarray:
+def role_order(named: Sequence[Sequence[Role]]) -> np.ndarray:
     """Return a sort key that groups heads by role, the strongest first: float (layer, head).
 
     Heads that read words are grouped by the label whose words they read most.
     """
     shares = np.nan_to_num([[role.share for role in layer] for layer in named])
-    roles = [[(ROLES.index(role.name), measure_of(role)) for role in layer] for layer in named]
+    roles = [[(ROLES.index(role.name), role.measure) for role in layer] for layer in named]
     order = sorted({role for layer in roles for role in layer})
     return np.array([[-2 * order.index(role) for role in layer] for layer in roles]) + shares / (1 + shares)
 
 
-def measure_of(role: Said) -> str:
-    """Return the name of the measure that shows a role."""
-    return role.measure if isinstance(role, UsualRole) else role.name
-
-
-def role_name(words: Words, role: Said) -> str:
+def role_name(words: Words, role: Role) -> str:
     """Return the short name of a role."""
-    return measure_name(words, measure_of(role))
+    return measure_name(words, role.measure)
 
 
 def measure_name(words: Words, measure: str) -> str:
@@ -246,7 +219,7 @@ def measure_name(words: Words, measure: str) -> str:
     return words(f"role_name.{measure}")
 
 
-def share_texts(usual: Sequence[Sequence[UsualRole]]) -> list[list[str]]:
+def share_texts(usual: Sequence[Sequence[Role]]) -> list[list[str]]:
     """Return the share of each head's usual role as text, of words how many times an even one it is; "" if
     it has none.
     """
@@ -308,7 +281,7 @@ def _range(words, shares):
 
 
 def usual_text(
-    words: Words, role: UsualRole, heads: HeadsInText, layer: int, head: int, tokens: int | None = None
+    words: Words, role: Role, heads: HeadsInText, layer: int, head: int, tokens: int | None = None
 ) -> str:
     """Return a head's usual role as a sentence, and how far it has it in the text that is shown.
 

@@ -5,8 +5,8 @@ import numpy as np
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, counted_texts, measure_name
 from transformer_viz.pictures.views import Evidence
-from transformer_viz.questions.roles.head_roles import HeadRoles, Typical, kept_words
-from transformer_viz.questions.roles.patterns import NEARBY, WORDS
+from transformer_viz.questions.roles.result import HeadRoles, Typical, kept_words
+from transformer_viz.questions.roles.rules import NEARBY, WORDS
 from transformer_viz.text.unicode import visible
 
 EXAMPLES = 5

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_viz.questions.roles.patterns import CROSS_PATTERNS, MIN_RATIO, MIN_SHARE, SELF_PATTERNS
-from transformer_viz.questions.roles.text_patterns import TextPatterns
-from transformer_viz.questions.roles.text_roles import Role
+from transformer_viz.questions.roles.patterns import TextPatterns
+from transformer_viz.questions.roles.result import Role
+from transformer_viz.questions.roles.rules import CROSS_PATTERNS, MIN_RATIO, MIN_SHARE, SELF_PATTERNS
 
 MIN_GATHERED = 0.5
 """Least weight of a row on a token for it to be said to read that token, where not every row does."""
@@ -119,9 +119,10 @@ def _shared(weights, text, role, reading):
     if count > 1:
         strong = weights[reading, key] >= MIN_GATHERED
         return _reading("read", weights, key, reading[strong & (strongest == key)])
-    led = reading[strongest == role.key]
+    key = weights[text.rows].mean(axis=0, dtype=np.float64).argmax()
+    led = reading[strongest == key]
     if role.name in ("first", "token") and 2 * len(led) > len(reading):
-        return _reading("read", weights, role.key, led)
+        return _reading("read", weights, key, led)
     return None
 
 

@@ -25,9 +25,9 @@ from transformer_viz.pictures.looks import ONE_HEAD, apply_looks
 from transformer_viz.pictures.vocabulary import preference_texts
 from transformer_viz.questions.effects.result import Effects, HeadEffects
 from transformer_viz.questions.preferences.result import Preferences
-from transformer_viz.questions.roles.head_roles import HeadRoles, kept_words
-from transformer_viz.questions.roles.heads import distance, entropy, previous_token_score
-from transformer_viz.questions.roles.typical_words import typical_keys
+from transformer_viz.questions.roles.result import HeadRoles, kept_words
+from transformer_viz.questions.roles.scores import distance, entropy, previous_token_score
+from transformer_viz.questions.roles.words import typical_keys
 from transformer_viz.trace.trace import Trace
 
 

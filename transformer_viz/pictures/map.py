@@ -11,7 +11,7 @@ from transformer_viz.network.tensors import flatten
 from transformer_viz.pictures import views
 from transformer_viz.pictures.labels import axis_tokens, label_of
 from transformer_viz.pictures.output import about_output, answers_of_classes, answers_of_tokens
-from transformer_viz.questions.roles.text_patterns import is_punctuation
+from transformer_viz.questions.roles.patterns import is_punctuation
 from transformer_viz.text.special import is_special
 from transformer_viz.text.unicode import visible
 from transformer_viz.trace.stream import StreamStep, read_out, settled_at, stream_steps

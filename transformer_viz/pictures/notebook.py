@@ -19,7 +19,7 @@ from transformer_viz.pictures.compared import compared_attentions
 from transformer_viz.pictures.lens import described
 from transformer_viz.pictures.opened import Opened, numbers_of
 from transformer_viz.questions.effects.result import Effects, HeadEffects
-from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.result import HeadRoles
 from transformer_viz.text.unicode import visible
 from transformer_viz.trace.attention_arrays import read_kinds
 from transformer_viz.trace.comparison import Comparison

@@ -8,7 +8,7 @@ from transformer_viz.language import Words
 from transformer_viz.pictures.effects import signed
 from transformer_viz.questions.effects.removed import Removed
 from transformer_viz.questions.effects.result import Effects
-from transformer_viz.questions.roles.text_patterns import is_punctuation
+from transformer_viz.questions.roles.patterns import is_punctuation
 from transformer_viz.text.unicode import visible
 
 LEAST = 0.1

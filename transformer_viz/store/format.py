@@ -11,7 +11,7 @@ import numpy as np
 
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.result import HeadRoles
 from transformer_viz.store.names import is_name
 from transformer_viz.store.places import models_folder, shelves
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.result import HeadRoles
 from transformer_viz.store import hugging_face
 from transformer_viz.store.atomic import move_into_place, write_alone, write_files
 from transformer_viz.store.card import card_text, check_card, check_card_size

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.result import HeadRoles
 from transformer_viz.store import hugging_face
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.eight_bit import SCALE, restore

@@ -9,7 +9,7 @@ from safetensors.numpy import save
 
 from transformer_viz.language import Problem
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.result import HeadRoles
 from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.eight_bit import SCALE, quantise

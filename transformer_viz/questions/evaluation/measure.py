@@ -18,7 +18,7 @@ from transformer_viz.network.config import END_ID, START_ID
 from transformer_viz.questions.evaluation.calibration import Calibration, calibration
 from transformer_viz.questions.evaluation.scores import confusion, label_scores
 from transformer_viz.questions.evaluation.token_scores import token_scores
-from transformer_viz.questions.roles.heads import induction_score, previous_token_score, same_token_score
+from transformer_viz.questions.roles.scores import induction_score, previous_token_score, same_token_score
 from transformer_viz.text.texts import each_text
 
 BATCH_SIZE = 64

@@ -1,182 +1,182 @@
-"""Attention patterns: their names, which of them a layer can have, and the rule that names a head."""
+"""What heads do in one text: where the patterns are, and how much of each head's weight lies on them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from transformer_viz.network.config import TransformerConfig
-
-SELF_PATTERNS = ("itself", "previous", "next", "same", "after_same", "first", "punctuation", "nearby")
-"""Patterns of self-attention: keys that are the query itself, the token before or after it, other occurrences
-of its token, the token after an earlier occurrence of it (induction; Olsson et al., 2022), the first token,
-punctuation marks, the tokens at most `NEARBY` places away.
-"""
-
-NEARBY = 4
-"""PositionsInAttention between a query and the farthest token that is near it."""
-
-CROSS_PATTERNS = ("diagonal", "antidiagonal", "first", "punctuation")
-"""Patterns of cross-attention: keys at the query's relative place, counted from the beginning or the end of
-the source; its first token; punctuation marks.
-"""
-
-SHAPES = ("token", "focused", "even")
-"""Measures that every head has: the weight of the most-read token (one for all queries), the mean weight of
-each query's own most-read token, and the entropy relative to uniform attention.
-"""
-
-MEASURES = {
-    "encoder": SELF_PATTERNS + SHAPES,
-    "decoder": SELF_PATTERNS + SHAPES,
-    "cross": CROSS_PATTERNS + SHAPES,
-}
-"""Kind of attention -> names of the measures of its heads."""
-
-WORDS = "words:"
-"""Prefix of the measure of the words typical of a label, whose name follows."""
-
-ROLES = (*SELF_PATTERNS, "diagonal", "antidiagonal", "words", *SHAPES, "mixed")
-"""All roles of heads; "words", which only many texts show, is reading the words typical of some labels more
-than evenly, "mixed" none of the others.
-"""
-
-MIN_SHARE = 0.35
-"""Least share of a head's weight on a pattern for that role."""
-
-MIN_NEARBY = 0.5
-"""Least share of a head's weight on the tokens near a query for the role "nearby"."""
-
-MIN_FOCUS = 0.5
-"""Least mean weight of each query's most-read token for the role "focused"."""
-
-MIN_COMMON = 2 / 3
-"""Least ratio of the share "token" to the share "focused" for the role "token"; with less, different queries
-read different tokens, and the role is "focused". In the 78 heads of the shipped translators that have
-`MIN_FOCUS` over 15 sentences, the most-read token is that of 49 to 64 % of the queries above this ratio, of
-41 to 49 % down to 0.6, and of 20 to 45 % below.
-"""
-
-MIN_RATIO = 1.5
-"""Least ratio of these shares to those of uniform attention."""
-
-MIN_EVENNESS = 0.9
-"""Least entropy relative to uniform attention for the role "even"."""
-
-MIN_AVERAGING = 0.98
-"""Least entropy relative to uniform attention, over many texts, of a head that averages: its output is nearly
-the mean of the values.
-"""
-
-MIN_TEXTS = 0.5
-"""Least share of the texts that could show a role in which it is held, for a head's usual role."""
-
-_CONTENT = {"itself", "same", "punctuation", *SHAPES}
-"""Patterns that follow from the tokens alone, wherever they are."""
-
-_PLACES = {*SELF_PATTERNS, *CROSS_PATTERNS} - {"nearby"}
-"""Patterns of exact places; they take precedence over "nearby", which includes some of them."""
+from transformer_viz.network.tensors import Attentions
+from transformer_viz.questions.roles.result import KindRoles
+from transformer_viz.questions.roles.rules import (
+    NEARBY,
+    SHAPES,
+    WORDS,
+    are_possible,
+    holds,
+    measures_of,
+)
+from transformer_viz.questions.roles.scores import divided, induction_cells, row_entropy
 
 
-def words_measures(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the measures of the words typical of labels.
+class TextPatterns(NamedTuple):
+    """Where the patterns are in the attention matrix of one text, alike for all heads.
 
-    >>> words_measures(["bad", "good"])
-    ('words:bad', 'words:good')
+    Rows with fewer than two unmasked keys show nothing and are left out, if there are others.
+
+    Attributes:
+        names: Of the measures: the patterns, the words typical of labels, and `SHAPES`.
+        cells: float32 (row, key, pattern), 1 where the pattern is.
+        able: bool (row, pattern), rows that could show the pattern: it is somewhere in them.
+        rows: int (row,), their indices among the queries.
+        allowed: bool (row, key), unmasked keys.
     """
-    return tuple(f"{WORDS}{label}" for label in labels)
+
+    names: tuple[str, ...]
+    cells: np.ndarray
+    able: np.ndarray
+    rows: np.ndarray
+    allowed: np.ndarray
+
+    @property
+    def has_choice(self) -> bool:
+        """Whether rows have more than one unmasked key."""
+        return bool((self.allowed.sum(axis=-1) > 1).any())
+
+    @property
+    def support(self) -> np.ndarray:
+        """Share of rows that could show each measure: float (measure,)."""
+        return np.append(self.able.sum(axis=0) / max(len(self.rows), 1), np.ones(len(SHAPES)))
 
 
-def measures_of(kind: str, labels: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names of the measures of a kind of attention, those of words typical of labels included."""
-    return (*MEASURES[kind][: -len(SHAPES)], *words_measures(labels), *SHAPES)
+def text_patterns(
+    kind: str, found: Attentions, typical: Mapping[str, np.ndarray] | None = None
+) -> list[TextPatterns]:
+    """Return where the patterns are in each layer of a text; layers with the same mask share them.
 
-
-def possible_patterns(kind: str, layer: int, *, positions: bool, masked: bool, start: bool) -> frozenset[str]:
-    """Return the patterns that a layer can have; whatever else its weights resemble is a coincidence.
-
-    Attention without position encodings treats a text as a set of tokens (Vaswani et al., 2017, section
-    3.5). A causal or window mask of the layers below gives places away (Haviv et al., 2022), but the first
-    layer scores tokens before any of that has happened. Induction needs keys that know the token before
-    them, so a layer below that has moved it there (Elhage et al., 2021).
+    Tokens are nearby only in rows that may attend to others, too. A pattern in a single row is left out if
+    there are others: one row is no habit.
 
     Args:
         kind: "encoder", "decoder" or "cross".
-        layer: Layer, 0-based.
-        positions: Whether position encodings are added.
-        masked: Whether a causal or window mask restricts the stack's self-attention; for "cross", the
-            encoder's.
-        start: Whether the keys begin with [START].
+        found: Its attention.
+        typical: Keys in words typical of each label, as `typical_keys` returns them; None: not measured.
     """
-    if kind == "cross":
-        ordered = positions or masked
-        return frozenset(CROSS_PATTERNS + SHAPES if ordered else _CONTENT.intersection(MEASURES["cross"]))
-    ordered = positions or (masked and layer > 0)
-    found = set(_CONTENT)
-    if ordered:
-        found |= {"previous", "next", "first", "nearby"}
-    if ordered and layer > 0:
-        found.add("after_same")
-    if start:
-        found.add("first")
-    return frozenset(found)
+    known: dict[bytes, TextPatterns] = {}
+    masks = [np.asarray(found.mask_of(layer)) for layer in range(len(found.layers))]
+    for mask in masks:
+        if mask.tobytes() not in known:
+            known[mask.tobytes()] = _patterns_under(mask, kind, found, typical or {})
+    return [known[mask.tobytes()] for mask in masks]
 
 
-def patterns_of_config(config: TransformerConfig, kind: str, layer: int) -> frozenset[str]:
-    """Return the patterns that a layer of a model can have, by its config; see `possible_patterns`.
+def roles_in_text(
+    patterns: Sequence[TextPatterns], found: Attentions, possible: Sequence[Collection[str]]
+) -> KindRoles:
+    """Return what the heads of one kind of attention do in one text, by the rule for many.
+
+    A head is "even" only if no key gets twice its weight under uniform attention. If everything is masked,
+    all heads are "mixed".
 
     Args:
-        config: The config.
-        kind: "encoder", "decoder" or "cross".
-        layer: Layer of that kind of attention, 0-based.
+        patterns: Where the patterns are in each layer, as `text_patterns` returns them.
+        found: The attention; each row sums to 1 or 0.
+        possible: Patterns that each layer can have, as `patterns_of_config` returns them; those that it
+            cannot have are measured, but not held.
     """
-    causal = config.causal if kind != "decoder" else True
-    found = possible_patterns(
-        kind,
-        layer,
-        positions=config.positions != "none",
-        masked=causal or config.window is not None,
-        start=config.reads_start if kind != "decoder" else True,
-    )
-    return found - {"next"} if causal and kind != "cross" else found
+    names, support = patterns[0].names, np.stack([text.support for text in patterns])
+    layers = [_shares(text, layer.weights) for text, layer in zip(patterns, found.layers, strict=True)]
+    share, even, lopsided = (np.stack(each) for each in zip(*layers, strict=True))
+    held = holds(names, share, even) & are_possible(names, possible)[:, None]
+    held[..., names.index("even")] &= ~lopsided
+    of_words = [name.startswith(WORDS) for name in names]
+    ratio = divided(share[..., of_words], even[..., of_words])
+    texts = (support[0] > 0).astype(int)
+    no_spread = np.zeros_like(share), np.zeros_like(ratio)
+    return KindRoles(names, share, no_spread[0], even, held, support, texts, ratio, no_spread[1])
 
 
-def holds(names: tuple[str, ...], share: ArrayLike, even: ArrayLike) -> np.ndarray:
-    """Return which shares are large enough for a role of that name; words of a label need only the ratio.
+def is_punctuation(token: str) -> bool:
+    """Return whether a token is a punctuation mark or another sign, not a word, a number or [START].
 
-    Args:
-        names: Of the measures, as `measures_of` returns them.
-        share: float (..., measure); NaN where it cannot be measured.
-        even: float (..., measure), the same under uniform attention.
-
-    Returns:
-        bool (..., measure).
+    >>> [token for token in ("a", "▁,", "##.", "[START]", "3", "。") if is_punctuation(token)]
+    ['▁,', '##.', '。']
     """
-    bounds = {"nearby": MIN_NEARBY, "focused": MIN_FOCUS, "even": MIN_EVENNESS}
-    least = np.array([bounds.get(name, 0 if name.startswith(WORDS) else MIN_SHARE) for name in names])
-    ratio = np.array([0 if name == "even" else MIN_RATIO for name in names])
-    return (np.asarray(share) >= least) & (np.asarray(share) >= ratio * np.asarray(even))
+    signs = token.removeprefix("##").strip("▁ ")
+    return bool(signs) and not any(sign.isalnum() for sign in signs)
 
 
-def name_role(names: tuple[str, ...], share: np.ndarray, support: np.ndarray, held: np.ndarray) -> str:
-    """Return the role of a head: of the patterns it holds, the one with the most weight over all rows.
+def _patterns_under(mask, kind, found, typical):
+    """Return where the patterns are under the mask of a layer, bool (head or 1, query or 1, key)."""
+    shape = len(found.query_tokens), len(found.key_tokens)
+    allowed = np.broadcast_to(mask.any(axis=0), shape)
+    free = allowed.sum(axis=-1) > 1
+    rows = np.flatnonzero(free if free.any() else allowed.any(axis=-1))
+    where = _cross_cells(*shape) if kind == "cross" else _self_cells(found.query_tokens, allowed)
+    where["first"] = np.arange(shape[1]) == 0
+    where["punctuation"] = np.array([*map(is_punctuation, found.key_tokens)], bool)
+    where |= typical
+    names = measures_of(kind, [name.removeprefix(WORDS) for name in typical])
+    cells = [np.broadcast_to(where[name], shape)[rows] & allowed[rows] for name in names[: -len(SHAPES)]]
+    cells = np.stack(cells, axis=-1)
+    able = cells.any(axis=1)
+    able &= able.sum(axis=0) >= min(2, len(rows))
+    return TextPatterns(names, cells.astype(np.float32), able, rows, allowed[rows])
 
-    Without one, "nearby", then "token" or "focused", depending on whether the queries read the same token
-    (`MIN_COMMON`), or "even"; else "mixed".
 
-    Args:
-        names: Of the measures, as `measures_of` returns them; words typical of a label name no role here.
-        share: float (measure,), over rows that could show it.
-        support: float (measure,), share of these rows.
-        held: bool (measure,), which of them are large enough.
+def _shares(text, weights):
+    """Return `share` and `even` of `KindRoles` for the heads of a layer: float (head, measure); NaN if no row
+    could show the pattern.
+
+    And bool (head,), whether some key gets at least twice its weight under uniform attention.
     """
-    weight = {
-        name: share[number] * support[number]
-        for number, name in enumerate(names)
-        if held[number] and name in _PLACES
+    weights = np.asarray(weights, np.float64)[:, text.rows]
+    if not len(text.rows):
+        unknown = np.full((len(weights), len(text.names)), np.nan)
+        return unknown, unknown, np.zeros(len(weights), bool)
+    choices = text.allowed.sum(axis=-1)
+    evenly = (text.allowed / choices[:, None])[None]
+    share, even = (np.einsum("rhp,rp->hp", _on(each, text.cells), text.able) for each in (weights, evenly))
+    count = text.able.sum(axis=0)
+    share, even = divided(share, count), np.broadcast_to(divided(even, count), share.shape)
+    received, fair = weights.mean(axis=1), evenly[0].mean(axis=0)
+    key = received.argmax(axis=-1)
+    free = choices > 1
+    relative = row_entropy(weights)[:, free] / np.log(choices[free])
+    evenness = relative.mean(axis=-1) if free.any() else np.full(len(weights), np.nan)
+    shapes = [np.take_along_axis(received, key[:, None], -1)[:, 0], weights.max(-1).mean(-1), evenness]
+    plain = [fair[key], np.full(len(key), (1 / choices).mean()), np.ones(len(key))]
+    share, even = (np.column_stack([s, *more]) for s, more in ((share, shapes), (even, plain)))
+    if not text.has_choice:
+        return share, np.zeros_like(even), np.zeros(len(key), bool)
+    return share, even, (received >= 2 * np.where(fair > 0, fair, np.inf)).any(axis=-1)
+
+
+def _on(weights, cells):
+    """Return the weight of each row on each pattern: float (row, head, pattern)."""
+    return weights.transpose(1, 0, 2) @ cells.astype(weights.dtype, copy=False)
+
+
+def _self_cells(tokens, allowed) -> dict[str, np.ndarray]:
+    """Return pattern -> its cells in self-attention: bool (query, key)."""
+    count = len(tokens)
+    texts = np.array([*map(str.lower, tokens)], dtype=object)
+    same = np.asarray(texts[:, None] == texts[None, :], bool).reshape(count, count)
+    places = np.arange(count)
+    near = np.abs(places - places[:, None]) <= NEARBY
+    return {
+        "itself": np.eye(count, dtype=bool),
+        "previous": np.eye(count, k=-1, dtype=bool),
+        "next": np.eye(count, k=1, dtype=bool),
+        "same": same & ~np.eye(count, dtype=bool),
+        "after_same": induction_cells(same),
+        "nearby": near & (allowed & ~near).any(axis=1, keepdims=True),
     }
-    if weight:
-        return max(weight, key=lambda name: weight[name])
-    token, focused = (share[names.index(name)] for name in ("token", "focused"))
-    shapes = ("nearby", "token" if token >= MIN_COMMON * focused else "focused", "even")
-    return next((name for name in shapes if name in names and held[names.index(name)]), "mixed")
+
+
+def _cross_cells(queries, keys) -> dict[str, np.ndarray]:
+    """Return the same for cross-attention: cells next to the diagonals, if the matrix has room for both."""
+    if min(queries, keys) < 3:
+        return dict.fromkeys(("diagonal", "antidiagonal"), np.zeros((queries, keys), bool))
+    places = np.linspace(0, keys - 1, queries)[:, None]
+    distance = np.abs(np.arange(keys)[None, :] - places)
+    return {"diagonal": distance <= 1, "antidiagonal": distance[:, ::-1] <= 1}

@@ -34,9 +34,8 @@ from transformer_viz.questions.effects.result import Effects, Head
 from transformer_viz.questions.effects.word_effects import TextEffects
 from transformer_viz.questions.effects.words import Word, words_of
 from transformer_viz.questions.preferences.result import PreferenceRequest, Preferences
-from transformer_viz.questions.roles.head_roles import Typical
-from transformer_viz.questions.roles.head_survey import SurveyRequest, Text
-from transformer_viz.questions.roles.survey import MeasuredText
+from transformer_viz.questions.roles.result import Typical
+from transformer_viz.questions.roles.survey import MeasuredText, SurveyRequest, Text
 from transformer_viz.questions.text_requests import (
     ClassesRequest,
     TextsRequest,
@@ -71,7 +70,7 @@ SWITCH = 0.001
 FOR_QUESTIONS = (
     "store.load",
     "explorer.decode",
-    "questions.roles.measure_survey",
+    "questions.roles.measure",
     "questions.preferences.measure",
     "questions.effects.heads",
 )
@@ -298,9 +297,7 @@ def survey(
 ) -> list[MeasuredText]:
     """Return what the heads do in as many of these texts, from the first on, as fit into a portion."""
     end, found = time.monotonic() + PORTION, []
-    for measured in import_with_keras("questions.roles.measure_survey").measured_texts(
-        explorer, texts, words
-    ):
+    for measured in import_with_keras("questions.roles.measure").measured_texts(explorer, texts, words):
         found.append(measured)
         if time.monotonic() > end:
             break

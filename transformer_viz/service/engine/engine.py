@@ -25,9 +25,8 @@ from transformer_viz.questions.effects.result import SATURATED, Effects, HeadEff
 from transformer_viz.questions.effects.word_effects import TextEffects
 from transformer_viz.questions.effects.words import Word
 from transformer_viz.questions.preferences.result import PreferenceRequest, Preferences
-from transformer_viz.questions.roles.head_roles import kept_words
-from transformer_viz.questions.roles.head_survey import HeadSurvey, SurveyRequest, length_order
-from transformer_viz.questions.roles.survey import SurveyTotals
+from transformer_viz.questions.roles.result import kept_words
+from transformer_viz.questions.roles.survey import HeadSurvey, SurveyRequest, SurveyTotals, length_order
 from transformer_viz.questions.text_requests import (
     ClassesRequest,
     TextsRequest,

@@ -18,7 +18,7 @@ from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects, HeadEffects
 from transformer_viz.questions.effects.word_effects import TextEffects
 from transformer_viz.questions.preferences.result import PreferenceRequest, Preferences
-from transformer_viz.questions.roles.head_survey import HeadSurvey, SurveyRequest
+from transformer_viz.questions.roles.survey import HeadSurvey, SurveyRequest
 from transformer_viz.questions.text_requests import (
     ClassesRequest,
     TextsRequest,

@@ -6,8 +6,8 @@ import streamlit as st
 
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.pictures.captions import counted_texts
-from transformer_viz.questions.roles.head_roles import HeadRoles
-from transformer_viz.questions.roles.patterns import MIN_AVERAGING
+from transformer_viz.questions.roles.result import HeadRoles
+from transformer_viz.questions.roles.rules import MIN_AVERAGING
 from transformer_viz.ui.shell.language import t, words
 
 

@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 from transformer_viz import store
-from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.questions.roles.result import HeadRoles
 
 SURVEY_HEAD = "survey-head"
 """Session key: the head whose survey is shown."""

@@ -10,7 +10,7 @@ from transformer_viz.pictures.captions import measure_name
 from transformer_viz.pictures.evidence import meaning_of
 from transformer_viz.pictures.figures import shares_histogram
 from transformer_viz.pictures.sheet import distance_names, evidence_sheet, patterns_of_sheet, sheet_text
-from transformer_viz.questions.roles.head_survey import ENTROPY_BINS, HeadSurvey
+from transformer_viz.questions.roles.survey import ENTROPY_BINS, HeadSurvey
 from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.charts import draw, theme

@@ -13,12 +13,7 @@ from transformer_viz.data import (
     read_pairs,
     read_texts,
 )
-from transformer_viz.questions.roles.head_survey import (
-    MAX_SURVEY_TEXTS,
-    HeadSurvey,
-    SurveyRequest,
-    Text,
-)
+from transformer_viz.questions.roles.survey import MAX_SURVEY_TEXTS, HeadSurvey, SurveyRequest, Text
 from transformer_viz.training.runs.uploads import Upload
 from transformer_viz.ui.pages.attention.sheet import show_sheet
 from transformer_viz.ui.shell.answers import head_survey

@@ -11,7 +11,7 @@ from cachetools import LRUCache, cached
 
 from transformer_viz.pictures.labels import shown_tokens
 from transformer_viz.pictures.views import curves_of, heads_forming
-from transformer_viz.questions.roles.heads import entropy
+from transformer_viz.questions.roles.scores import entropy
 from transformer_viz.trace.trace import Trace
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.log import file_stamp

@@ -3,7 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.questions.roles.head_survey import DISTANCES, ENTROPY_BINS
+
+def divided(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Return one array divided by another, NaN where that is not above 0."""
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
 def entropy(weights: ArrayLike) -> np.ndarray:
@@ -18,9 +21,7 @@ def entropy(weights: ArrayLike) -> np.ndarray:
     weights = np.asarray(weights, dtype=np.float64)
     rows = row_entropy(weights)
     attends = weights.any(axis=-1)
-    count = attends.sum(axis=-1)
-    total = (rows * attends).sum(axis=-1)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return divided((rows * attends).sum(axis=-1), attends.sum(axis=-1))
 
 
 def row_entropy(weights: np.ndarray) -> np.ndarray:
@@ -46,43 +47,7 @@ def distance(weights: ArrayLike) -> np.ndarray:
     """
     weights = np.asarray(weights, dtype=np.float64)
     steps = np.abs(np.arange(weights.shape[-2])[:, None] - np.arange(weights.shape[-1])[None, :])
-    total = weights.sum(axis=(-2, -1))
-    far = (weights * steps).sum(axis=(-2, -1))
-    return np.divide(far, total, out=np.full(total.shape, np.nan), where=total > 0)
-
-
-def distance_histogram(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the weight at each of `DISTANCES`, key minus query in tokens, summed over rows.
-
-    Args:
-        weights: float (head, row, key) of self-attention.
-        rows: int (row,), indices of the rows among the queries.
-
-    Returns:
-        float64 (head, bin).
-    """
-    keys = weights.shape[-1]
-    until = np.zeros((*weights.shape[:-1], keys + 1))
-    np.cumsum(weights, axis=-1, out=until[..., 1:])
-    edges = np.array([first for first, _ in DISTANCES] + [DISTANCES[-1][1]], np.int64)
-    ends = np.clip(rows[:, None] + edges, 0, keys)
-    return np.diff(np.take_along_axis(until, ends[None], axis=-1), axis=-1).sum(axis=1)
-
-
-def entropy_histogram(weights: np.ndarray, choices: np.ndarray) -> np.ndarray:
-    """Return in how many rows the entropy, relative to uniform attention, falls into each bin.
-
-    Args:
-        weights: float (head, row, key), rows summing to 1.
-        choices: int (row,), unmasked keys of each row; rows with fewer than two are left out.
-
-    Returns:
-        int (head, bin): `ENTROPY_BINS` of equal width from 0 to 1, which the last one includes.
-    """
-    free = choices > 1
-    relative = row_entropy(weights[:, free]) / np.log(choices[free])
-    bins = np.clip((relative * ENTROPY_BINS).astype(int), 0, ENTROPY_BINS - 1)
-    return (bins[..., None] == np.arange(ENTROPY_BINS)).sum(axis=1)
+    return divided((weights * steps).sum(axis=(-2, -1)), weights.sum(axis=(-2, -1)))
 
 
 def previous_token_score(weights: ArrayLike, mask: ArrayLike = True) -> np.ndarray:
@@ -98,8 +63,7 @@ def previous_token_score(weights: ArrayLike, mask: ArrayLike = True) -> np.ndarr
     """
     able = np.diagonal(np.broadcast_to(mask, np.shape(weights)), offset=-1, axis1=-2, axis2=-1)
     found = np.diagonal(weights, offset=-1, axis1=-2, axis2=-1)
-    total, count = (found * able).sum(axis=-1), able.sum(axis=-1)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+    return divided((found * able).sum(axis=-1), able.sum(axis=-1))
 
 
 def induction_score(weights: ArrayLike, token_ids: ArrayLike) -> np.ndarray:
