@@ -33,7 +33,7 @@ from transformer_viz.service import admission  # noqa: E402
 from transformer_viz.service.admission import check  # noqa: E402
 from transformer_viz.service.admission.check import LIMITS  # noqa: E402
 from transformer_viz.service.admission.child import SLACK  # noqa: E402
-from transformer_viz.training.runs.quota import Quota  # noqa: E402
+from transformer_viz.store.quota import Quota  # noqa: E402
 from transformer_viz.training.runs.uploads import keep_upload  # noqa: E402
 
 VISITORS = 16

@@ -369,7 +369,7 @@ def test_a_check_ends_with_its_parent_and_the_next_one_tidies_up(tmp_path, home)
     _, left = psutil.wait_procs(started, SECONDS_TO_SEE)
     assert started
     assert left == []
-    assert any(name.startswith(".tmp-upload") for name in leftovers(home))
+    assert any(name.startswith(".tmp-") for name in leftovers(home))
     with refused_with("This is not a zip."):
         admit_model(b"", folder=home)
     assert leftovers(home) == []

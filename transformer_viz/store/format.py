@@ -12,6 +12,7 @@ import numpy as np
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.head_roles import HeadRoles
+from transformer_viz.store.folders import existing_folder
 from transformer_viz.store.names import is_name
 from transformer_viz.store.places import models_folder, shelves
 
@@ -118,16 +119,6 @@ def checked_name(name: str) -> str:
     if not isinstance(name, str) or not is_name(name):
         raise ModelError("store.name", received=printable(repr(name)))
     return name
-
-
-def old_folder(path: Path) -> Path:
-    """Return the path to which a writer moves the old model while it replaces it."""
-    return path.parent / f".old-{path.name}"
-
-
-def existing_folder(path: Path) -> Path | None:
-    """Return the folder of a model; if its writer was killed between two renames, the old folder."""
-    return next((place for place in (path, old_folder(path), path) if os.path.isdir(place)), None)
 
 
 def check_size(file: Path, size: int) -> None:

@@ -9,8 +9,17 @@ from typing import Any
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.store import hugging_face
-from transformer_viz.store.atomic import move_into_place, write_alone, write_files
 from transformer_viz.store.card import card_text, check_card, check_card_size
+from transformer_viz.store.folders import (
+    discard,
+    empty_trash,
+    existing_folder,
+    move,
+    old_folder,
+    sweep,
+    trash_beside,
+    write_whole,
+)
 from transformer_viz.store.format import (
     DESKTOP,
     HEAD_ROLES,
@@ -20,17 +29,14 @@ from transformer_viz.store.format import (
     check_size,
     checked_name,
     disk_errors,
-    existing_folder,
     hidden_model,
     json_object,
     name_list,
-    old_folder,
 )
-from transformer_viz.store.hidden import discard, empty_trash, sweep, trash_beside
 from transformer_viz.store.places import folder_of_models, is_shipped
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import config_and_card, read_files
-from transformer_viz.store.write import check_target, head_roles_text, with_manifest
+from transformer_viz.store.write import check_target, head_roles_text, with_manifest, write_files
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,8 @@ def write_in_card(name: str, facts: dict[str, Any], folder: Path | None = None) 
         check_card(file, facts)
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         check_card_size(file, len(text))
-        write_alone(file, text.encode())
+        with disk_errors(file, "written"):
+            write_whole(file, text.encode())
         return
     files = read_files(name, folder)
     card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
@@ -144,7 +151,8 @@ def write_head_roles(
     file = target / HEAD_ROLES
     if hugging_face.is_hugging_face(target):
         config, _ = config_and_card(target)
-        write_alone(file, head_roles_text(file, head_roles, config).encode())
+        with disk_errors(file, "written"):
+            write_whole(file, head_roles_text(file, head_roles, config).encode())
         return file
     files = read_files(name, folder)
     config = TransformerConfig.from_json(files["config.json"].decode())
@@ -217,10 +225,10 @@ def _place(name, folder):
         raise ModelError("store.linked", place=target)
     with disk_errors(target, "written"):
         if place == target and old_folder(target).exists():  # otherwise the older model would reappear
-            discard(old_folder(target), target)
+            discard(old_folder(target))
     return place
 
 
 def _move(place, target):
     with disk_errors(target, "written"):
-        move_into_place(place, target)
+        move(place, target)

@@ -17,6 +17,7 @@ from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.store import hugging_face
 from transformer_viz.store.card import check_card, check_card_size
 from transformer_viz.store.eight_bit import SCALE, restore
+from transformer_viz.store.folders import existing_folder
 from transformer_viz.store.foreign import KIND_OF_SUFFIX, refuse_file
 from transformer_viz.store.format import (
     HEAD_ROLES,
@@ -30,7 +31,6 @@ from transformer_viz.store.format import (
     check_tokenizers,
     checked_name,
     disk_errors,
-    existing_folder,
     is_path,
     json_object,
     printable,

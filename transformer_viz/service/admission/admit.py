@@ -12,12 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from transformer_viz.service.admission.check import LIMITS, Check, Limits
-from transformer_viz.store.atomic import check_space, move_into_place, sync_folder
-from transformer_viz.store.format import ModelError, disk_errors, existing_folder, hidden_model
-from transformer_viz.store.hidden import sweep, temporary_beside
+from transformer_viz.store.folders import existing_folder, move, sweep, sync_folder, temporary_in
+from transformer_viz.store.format import ModelError, disk_errors, hidden_model
 from transformer_viz.store.names import is_name
 from transformer_viz.store.places import folder_of_models
-from transformer_viz.store.quota import QuotaLike, check_quota
+from transformer_viz.store.quota import QuotaLike, check_quota, check_space
 from transformer_viz.store.write import check_target
 
 PATIENCE = 300
@@ -74,7 +73,7 @@ def admit_model(
         check_quota(target, _size(place / "model"), quota, without=place)
         with disk_errors(target, "written"):
             sync_folder(place / "model")
-            move_into_place(place / "model", _free_place(target.name, folder))
+            move(place / "model", _free_place(target.name, folder))
     return target.name
 
 
@@ -94,7 +93,7 @@ def _turn(progress):
 @contextlib.contextmanager
 def _hidden_folder(folder):
     """Yield a hidden folder and remove it at the end; if this process is killed, `sweep` removes it."""
-    place = temporary_beside(folder / "upload")
+    place = temporary_in(folder)
     try:
         with disk_errors(folder, "written"):
             folder.mkdir(parents=True, exist_ok=True)

@@ -2,17 +2,19 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 from transformer_viz import store
 from transformer_viz.language import Phrase, Problem
+from transformer_viz.store.folders import began, discard, new_file, sweep, write_whole
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.trace.trace import Trace
 from transformer_viz.training.runs.checkpoint import is_damaged
-from transformer_viz.training.runs.claim import claimed_by, is_at_work, write_claim
-from transformer_viz.training.runs.disk import new_file, remove, sweep_hidden
 from transformer_viz.training.runs.errors import RunError, write_errors
 from transformer_viz.training.runs.events import append_event
 from transformer_viz.training.runs.job import MAX_JOB_BYTES, TrainingJob, read_job
@@ -261,11 +263,12 @@ class TrainingRun:
         Raises:
             UnwritableError: If the folder cannot be written.
         """
+        process = psutil.Process()
         with write_errors(self.path):
-            write_claim(self._claim)
-        sweep_hidden(self.path)
-        sweep_hidden(self.path / "frames")
-        sweep_hidden(self.epochs)
+            facts = {"pid": process.pid, "created": process.create_time()}
+            write_whole(self._claim, json.dumps(facts).encode())
+        for folder in (self.path, self.path / "frames", self.epochs):
+            sweep(folder)
 
     def release(self) -> None:
         """Remove this process's claim; raises nothing."""
@@ -341,19 +344,31 @@ class TrainingRun:
         if read_outline(self._log).last not in FINAL_EVENTS and self._is_worked_on():
             raise RunError("runs.at_work", run=self.id)
         with write_errors(self.path):
-            remove(self.path)
+            discard(self.path)
 
     @property
     def pid(self) -> int | None:
         """Id of the process that works on the run or was interrupted; None if there is none."""
-        return claimed_by(self._claim)[0]
+        return self._claimed_by()[0]
 
     @property
     def _claim(self):
         return self.path / "process.json"
 
+    def _claimed_by(self):
+        """Return id and start of the process that claimed the run; (None, None) without a valid claim."""
+        try:
+            claim = json.loads(self._claim.read_text(encoding="utf-8"))
+            pid, created = claim["pid"], claim["created"]
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
+            return None, None
+        is_valid = type(pid) is int and 0 < pid < 2**31 and isinstance(created, float)
+        return (pid, created) if is_valid else (None, None)
+
     def _is_worked_on(self):
-        return is_at_work(self._claim)
+        """Return whether the process that claimed the run still exists; another one may have its id."""
+        pid, created = self._claimed_by()
+        return pid is not None and began(pid) == created
 
 
 def _card_of_epoch(card, epoch):
