@@ -44,7 +44,7 @@ def main(argv: list[str]) -> None:
         files["config.json"] = config.to_json().encode()
         measured = {"calibration_error": test_error(dataset, job, config.temperature)}
         card |= {"calibration": facts, "test": card["test"] | measured}
-        files["card.json"] = card_text(place / "card.json", card).encode()
+        files["card.json"] = card_text(place / "card.json", card, whole=True).encode()
     if roles is not None:
         files["roles.json"] = head_roles_text(place / "roles.json", roles, config).encode()
     write_files(place, with_manifest(files, version))

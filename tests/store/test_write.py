@@ -74,8 +74,8 @@ def test_a_folder_holds_exactly_the_five_files(model):
 def test_a_model_too_large_to_read_is_not_written(tmp_path):
     with refused_with("config.json cannot be used: `num_layers` = 257 is too large."):
         write(tmp_path, config=CONFIG.replace(num_layers=257))
-    with refused_with("card.json has", "bytes, more than the 4,194,304 that are read."):
-        write(tmp_path, card={"text": "x" * 2**22})
+    with refused_with("tokenizer.json has", "bytes, more than the 33,554,432 that are read."):
+        write(tmp_path, tokenizer='{"version": "' + "x" * 2**25 + '"}')
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,7 +17,6 @@ from transformer_viz.store.manage import (
     duplicate_model,
     rename_model,
     restore_model,
-    shorten_card,
     write_head_roles,
     write_in_card,
 )
@@ -67,7 +66,6 @@ __all__ = [
     "rename_model",
     "restore_model",
     "shelves",
-    "shorten_card",
     "stamp",
     "unpack_model",
     "usage",

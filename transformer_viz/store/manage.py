@@ -9,7 +9,7 @@ from typing import Any
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.store import hugging_face
-from transformer_viz.store.card import card_text, check_card, check_card_size
+from transformer_viz.store.card import card_text, fitted
 from transformer_viz.store.folders import (
     discard,
     empty_trash,
@@ -89,18 +89,6 @@ def duplicate_model(
     write_files(target, files, quota)
 
 
-def shorten_card(name: str, folder: Path | None = None) -> None:
-    """Rewrite the card of a model without some details if it is too long; arguments as in `delete_model`.
-
-    Raises:
-        ModelError: If there is no such model, it is damaged, its card stays too long, or the disk refuses.
-    """
-    target = _target(name, folder)
-    files = read_files(name, folder)
-    card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
-    write_files(target, _with(files, "card.json", card_text(target / "card.json", card)))
-
-
 def write_in_card(name: str, facts: dict[str, Any], folder: Path | None = None) -> None:
     """Save some facts in the card of a model, in place of those of the same names.
 
@@ -118,15 +106,12 @@ def write_in_card(name: str, facts: dict[str, Any], folder: Path | None = None) 
     target = _target(name, folder)
     if hugging_face.is_hugging_face(target):
         file = target / HUB_CARD
-        check_card(file, facts)
-        text = json.dumps(facts, ensure_ascii=False, indent=1)
-        check_card_size(file, len(text))
         with disk_errors(file, "written"):
-            write_whole(file, text.encode())
+            write_whole(file, card_text(file, facts, whole=True).encode())
         return
-    files = read_files(name, folder)
-    card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
-    write_files(target, _with(files, "card.json", card_text(target / "card.json", card | facts)))
+    file, files = target / "card.json", read_files(name, folder)
+    card = fitted(json_object(file, files["card.json"].decode("utf-8", "replace")))
+    write_files(target, _with(files, "card.json", card_text(file, card | facts, whole=True)))
 
 
 def write_head_roles(

@@ -110,8 +110,8 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         name: Up to 64 of a-z, 0-9, "_" and "-".
         config: Config of the network.
         tokenizer: Text of `tokenizer.json`.
-        card: Description and origin of the model, as JSON values. Too long a card loses details, as
-            `card.shortened` describes.
+        card: Description and origin of the model, as JSON values. A card that is too large loses its largest
+            parts, as `card.fitted` describes.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
         head_roles: What its heads usually do; None: unknown.

@@ -372,14 +372,14 @@ class TrainingRun:
 
 
 def _card_of_epoch(card, epoch):
-    """Return the card of the best model as that of another epoch."""
+    """Return the card of the best model as that of another epoch; a long history has only some epochs."""
     kept = {fact: value for fact, value in card.items() if fact not in OF_BEST}
-    history = card["history"][:epoch]
+    rows = {each.get("epoch", number): each for number, each in enumerate(card.get("history", ()), start=1)}
     measured = {
         name.removeprefix("val_"): value
-        for each in history[-1:]
-        for name, value in each.items()
+        for name, value in rows.get(epoch, {}).items()
         if name.startswith("val_") and name != "val_loss"
     }
     validation = {"validation": {"rows": card["validation"]["rows"], **measured}} if measured else {}
+    history = [each for number, each in rows.items() if number <= epoch]
     return kept | validation | {"epoch": epoch, "history": history}
