@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,12 +15,10 @@ from transformer_viz.language import Phrase, Problem
 from transformer_viz.store.folders import began, discard, new_file, sweep, write_whole
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.trace.trace import Trace
-from transformer_viz.training.runs.checkpoint import is_damaged
 from transformer_viz.training.runs.errors import RunError, write_errors
 from transformer_viz.training.runs.events import append_event
 from transformer_viz.training.runs.job import MAX_JOB_BYTES, TrainingJob, read_job
 from transformer_viz.training.runs.log import file_stamp, read_log, read_outline
-from transformer_viz.training.runs.pictures import pictures_in
 from transformer_viz.training.runs.state import (
     FINAL_EVENTS,
     RunState,
@@ -27,6 +26,12 @@ from transformer_viz.training.runs.state import (
     run_status,
     without_rolled_back,
 )
+
+MOST_HEADER = 100 * 2**20
+"""Largest header of a checkpoint in bytes."""
+
+PICTURE = re.compile(r"([0-9]{7,15})-([0-9]{1,6})\.npz")
+"""File name of a picture: step and probe."""
 
 OF_BEST = ("best_epoch", "validation", "calibration", "test", "seconds")
 """Facts of a card that hold for the best epoch alone."""
@@ -186,11 +191,12 @@ class TrainingRun:
     def frames(self) -> list[tuple[int, int, Path]]:
         """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
         last = max((event["step"] for event in self.events() if "step" in event), default=0)
-        return [
-            (step, probe, self.frame(step, probe))
-            for step, probe in pictures_in(self.path / "frames")
-            if step <= last
-        ]
+        try:
+            names = os.listdir(self.path / "frames")
+        except OSError:
+            return []
+        found = sorted((int(name[1]), int(name[2])) for name in map(PICTURE.fullmatch, names) if name)
+        return [(step, probe, self.frame(step, probe)) for step, probe in found if step <= last]
 
     def frame(self, step: int, probe: int) -> Path:
         """Return the path of the picture of one probe at one step."""
@@ -239,7 +245,15 @@ class TrainingRun:
     @property
     def has_damaged_checkpoint(self) -> bool:
         """Whether the checkpoint cannot be resumed from, judging by its header and length."""
-        return is_damaged(self.checkpoint)
+        try:
+            with self.checkpoint.open("rb") as file:
+                header = json.loads(file.read(int.from_bytes(file.read(8), "little") % MOST_HEADER))
+                ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+                return file.tell() + max(ends) != os.fstat(file.fileno()).st_size
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, RecursionError, KeyError, TypeError, IndexError, AttributeError):
+            return True
 
     def stop(self) -> None:
         """Stop the run after the current step, keeping its best model.

@@ -2,12 +2,14 @@
 
 import collections
 import contextlib
+import dataclasses
 import datetime
 import errno
 import os
 import secrets
 import shutil
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -27,6 +29,9 @@ from transformer_viz.training.runs.quota import DiskUse, check_quota
 
 SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
 """Files that identify the folder of a run, valid or broken."""
+
+WATCHED = {"probes": (), "frame_steps": 0, "card": {}, "out": "", "overwrite": False}
+"""Fields of a job that have no influence on the training -> the value with which jobs are compared."""
 
 LONGEST_TITLE = 24
 """Characters of the longest title in the id of a run."""
@@ -231,6 +236,37 @@ def queued_runs(folder: str | Path | None = None) -> list[TrainingRun]:
         if not waiting[owner]:
             del waiting[owner]
     return order
+
+
+def runs_alike(
+    runs: Iterable[TrainingRun], data: str, setting: str, values: Sequence[float]
+) -> dict[float, TrainingRun] | None:
+    """Return value -> the last finished run with that value of a setting, of runs alike in all else.
+
+    None if there are none for all values.
+
+    Args:
+        runs: The newest first.
+        data: Their data: a task, or the path of a file.
+        setting: A field of `TrainingSettings`.
+        values: Its values.
+    """
+    groups = []
+    for run in runs:
+        if run.status != "finished" or run.job.data != data:
+            continue
+        value = getattr(run.job.settings, setting)
+        if value not in values:
+            continue
+        settings = dataclasses.replace(run.job.settings, **{setting: values[0]})
+        rest = dataclasses.replace(run.job, settings=settings, **WATCHED)
+        found = next((found for others, found in groups if others == rest), None)
+        if found is None:
+            groups.append((rest, found := {}))
+        found.setdefault(value, run)
+        if len(found) == len(values):
+            return found
+    return None
 
 
 def is_busy(folder: str | Path | None = None) -> bool:
