@@ -18,10 +18,9 @@ from transformer_viz.cli.parser import build_parser
 from transformer_viz.cli.training import job_of, settings_of
 from transformer_viz.questions.evaluation.calibration import calibration_error
 from transformer_viz.questions.evaluation.measure import true_labels
-from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.load import load
-from transformer_viz.store.write import head_roles_text, with_manifest
+from transformer_viz.store.write import head_roles_text, with_manifest, write_files
 from transformer_viz.trace.softmax import softmax
 from transformer_viz.training.dataset import Dataset
 from transformer_viz.training.evaluator import Evaluator
@@ -45,7 +44,7 @@ def main(argv: list[str]) -> None:
         files["config.json"] = config.to_json().encode()
         measured = {"calibration_error": test_error(dataset, job, config.temperature)}
         card |= {"calibration": facts, "test": card["test"] | measured}
-        files["card.json"] = card_text(place / "card.json", card).encode()
+        files["card.json"] = card_text(place / "card.json", card, whole=True).encode()
     if roles is not None:
         files["roles.json"] = head_roles_text(place / "roles.json", roles, config).encode()
     write_files(place, with_manifest(files, version))

@@ -23,9 +23,8 @@ from pathlib import Path
 import numpy as np
 from hostile import JOB, Picture
 
+from transformer_viz.store.folders import write_whole
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
-from transformer_viz.training.runs.claim import claimed_by
-from transformer_viz.training.runs.disk import write_whole
 from transformer_viz.training.runs.events import append_event, parse_event
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.listing import create_run, list_runs
@@ -179,7 +178,7 @@ def check(folder) -> Counter:
     for path in (run.path / "frames").glob("[0-9]*"):
         assert path.read_bytes() == f"{int(path.name.split('-')[0])}\n".encode() * 5000, path
     claim = run.path / "process.json"
-    assert not claim.exists() or claimed_by(claim)[0]
+    assert not claim.exists() or run.pid
     check_runs(
         folder, {name for [name] in done.get("created", [])}, {name for [name] in done.get("deleted", [])}
     )

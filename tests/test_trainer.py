@@ -137,7 +137,7 @@ def test_a_child_that_is_asked_for_again_and_again_stays(trainer):
 def test_what_killed_processes_left_is_removed_when_training_is_first_asked_for(trainer, tmp_path):
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    for left in (f".tmp-{child.pid}-{'0' * 32}", f".trash-{child.pid}-{'0' * 32}", ".trash-a-run-0f3c2d1e"):
+    for left in (f".tmp-{child.pid}-{'0' * 32}", f".trash-{child.pid}-{'0' * 32}"):
         (tmp_path / left).mkdir()
         (tmp_path / left / "file").write_text("")
     ours = tmp_path / f".tmp-{os.getpid()}-{'0' * 32}"

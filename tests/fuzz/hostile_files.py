@@ -30,14 +30,14 @@ import targets  # noqa: E402
 
 from transformer_viz import store  # noqa: E402
 from transformer_viz.service import admission  # noqa: E402
-from transformer_viz.service.admission import check  # noqa: E402
-from transformer_viz.service.admission.check import LIMITS  # noqa: E402
-from transformer_viz.service.admission.child import SLACK  # noqa: E402
-from transformer_viz.training.runs.quota import Quota  # noqa: E402
+from transformer_viz.store.quota import Quota  # noqa: E402
 from transformer_viz.training.runs.uploads import keep_upload  # noqa: E402
 
 VISITORS = 16
 """Visitors who upload at the same time."""
+
+LIMITS, SLACK = admission.Limits(), 2**28
+"""Limits of a check, and bytes that a process may take more of between two looks at it."""
 
 TOGETHER = 200
 """Uploads that go to one folder."""
@@ -60,10 +60,10 @@ def admit_models(count, seed, folder) -> int:
     """Let so many models be checked; return how many failed, or took more than they may."""
     tables = (hostile_models.KINDS, hostile_models.DAMAGED, hostile_models.COSTLY)
     good, ended, failed, longest = targets.seeds("packed")[0], Counter(), 0, 0.0
-    check.context = lambda: multiprocessing.get_context("spawn")  # a child of this process, which is measured
+    admission.context = lambda: multiprocessing.get_context("spawn")  # a child of this one: measured
     admit(good, folder)
     usual = taken()
-    most_seconds = usual.seconds + (LIMITS.unpack_seconds + LIMITS.run_seconds) * os.cpu_count()
+    most_seconds = usual.seconds + 2 * LIMITS.seconds * os.cpu_count()
     most_memory = usual.memory + LIMITS.memory + SLACK
     for kind, data in hostile_models.drawn(good, seed, count, tables):
         before = taken()

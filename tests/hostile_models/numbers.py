@@ -9,7 +9,7 @@ from safetensors.numpy import load, save
 from hostile_models.parts import DAMAGED, kind
 
 
-@kind()
+@kind(DAMAGED)
 def card_of_a_thousand_pages(parts, rng):
     many = rng.choice([1_001, 20_000])
     card = rng.choice(
@@ -24,7 +24,7 @@ def card_of_a_thousand_pages(parts, rng):
     return parts.put("card.json", card).zip()
 
 
-@kind()
+@kind(DAMAGED)
 def card_within_cards(parts, rng):
     card = {}
     for _ in range(rng.choice((9, 500))):

@@ -5,9 +5,8 @@ import dataclasses
 import pytest
 
 from transformer_viz.network.presets import PRESETS
-from transformer_viz.training.runs.alike import runs_alike
 from transformer_viz.training.runs.job import TrainingJob
-from transformer_viz.training.runs.listing import create_run, list_runs
+from transformer_viz.training.runs.listing import create_run, list_runs, runs_alike
 from transformer_viz.training.runs.settings import TrainingSettings
 
 JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(warmup=0.2), data="reverse")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from transformer_viz import store
 from transformer_viz.network.fine_tuning import child_config
 from transformer_viz.network.presets import PRESETS
+from transformer_viz.store.quota import Quota, bytes_in
 from transformer_viz.training.runs.errors import BusyError, QuotaError, RunError
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run, list_runs, queue_run, queued_runs, run_sizes
-from transformer_viz.training.runs.quota import Quota, bytes_in
 from transformer_viz.training.runs.settings import TrainingSettings
 
 JOB = TrainingJob(config=PRESETS["vaswani-tiny"], settings=TrainingSettings(), data="reverse")

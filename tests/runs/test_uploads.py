@@ -9,10 +9,10 @@ import pytest
 
 from transformer_viz.data import DataError, read_labelled
 from transformer_viz.network.presets import PRESETS
+from transformer_viz.store.quota import Quota
 from transformer_viz.training.runs.errors import QuotaError, RunError
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run
-from transformer_viz.training.runs.quota import Quota
 from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.training.runs.uploads import (
     UNUSED,

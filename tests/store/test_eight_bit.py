@@ -136,7 +136,7 @@ def test_only_a_folder_in_eight_bits_has_a_version_that_older_programs_refuse(mo
     assert version(model) == 2
     for dtype in ("float16", "float32"):
         assert version(write(tmp_path, dtype, dtype=dtype)) == 1
-    store.shorten_card("tiny", model.parent)
+    store.write_in_card("tiny", {"source": "x"}, model.parent)
     assert version(model) == 2
     monkeypatch.setattr(store.manifest, "FORMAT_VERSION", 1)
     newer = NEWER.replace("up to 2", "up to 1")

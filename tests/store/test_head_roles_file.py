@@ -68,11 +68,11 @@ def test_roles_are_written_with_a_new_model_if_they_are_of_its_heads(tmp_path):
     assert [model.name for model in store.list_models(tmp_path)] == ["tiny"]
 
 
-def test_roles_stay_with_a_model_that_is_copied_renamed_packed_and_shortened(kept):
+def test_roles_stay_with_a_model_that_is_copied_renamed_packed_and_described(kept):
     folder = kept.parent
     store.duplicate_model("tiny", "copy", folder)
     store.rename_model("copy", "other", folder)
-    store.shorten_card("other", folder)
+    store.write_in_card("other", {"source": "x"}, folder)
     store.unpack_model(store.pack_model("other", folder), name="again", folder=folder)
     assert store.read_head_roles("again", folder) == some()
     assert [model.error for model in store.list_models(folder)] == [None] * 3

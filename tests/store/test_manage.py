@@ -25,7 +25,7 @@ from model_folders import (
 
 from transformer_viz import store
 from transformer_viz.store import ModelError, list_models, read_model
-from transformer_viz.store.hidden import DAY
+from transformer_viz.store.folders import DAY
 
 
 def contents(folder):

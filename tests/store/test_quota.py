@@ -6,7 +6,8 @@ import pytest
 from model_folders import CARD, leftovers, parameters, read_names, refused, refused_with, write
 
 from transformer_viz import store
-from transformer_viz.store import QuotaError, SharedQuota, hidden, quota, read_model
+from transformer_viz.store import Quota, QuotaError, quota, read_model
+from transformer_viz.store.folders import DAY
 
 
 def size_of(folder):
@@ -56,7 +57,7 @@ def test_what_was_deleted_counts_until_the_trash_is_emptied(full):
 
 def test_what_was_deleted_more_than_a_day_ago_is_in_nobodys_way(full):
     deleted = store.delete_model("tiny", full.parent).path
-    old = deleted.with_name(f".trash-tiny-{int(time.time()) - hidden.DAY}-{'0' * 16}")
+    old = deleted.with_name(f".trash-tiny-{int(time.time()) - DAY}-{'0' * 16}")
     deleted.rename(old)
     write(full.parent, "more")
     assert (read_names(full.parent), leftovers(full.parent)) == (["more"], [])
@@ -150,7 +151,7 @@ def visitors(model, tmp_path):
 
 
 def shared(folder, models, model, own=10**6):
-    return SharedQuota(own, int(models * size_of(model)), folder.parents[1])
+    return Quota(int(models * size_of(model)), own, folder.parents[1])
 
 
 def test_owners_together_take_no_more_than_they_may(visitors, model):

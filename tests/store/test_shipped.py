@@ -79,7 +79,7 @@ def test_shipped_models_can_be_neither_renamed_nor_deleted_nor_written_to(shippe
         for change in (
             lambda folder: store.rename_model("tiny", "new", folder),
             lambda folder: store.delete_model("tiny", folder),
-            lambda folder: store.shorten_card("tiny", folder),
+            lambda folder: store.write_in_card("tiny", {}, folder),
         ):
             with refused(KEPT):
                 change(folder)

@@ -13,11 +13,11 @@ from transformer_viz.cli.main import main
 from transformer_viz.cli.training import Waiting
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.store import read_model
+from transformer_viz.store.quota import Quota, bytes_in
 from transformer_viz.training.job import RESERVE, SMALL_FILES, work
 from transformer_viz.training.runs.errors import RunError
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run
-from transformer_viz.training.runs.quota import Quota, bytes_in
 from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.training.worker import training_lock, work_off_queue
 

@@ -20,10 +20,10 @@ from transformer_viz import store
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.service.engine import EngineError
 from transformer_viz.service.trainer import QUOTA
+from transformer_viz.store.quota import bytes_in
 from transformer_viz.trace.request import Request
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run, list_runs
-from transformer_viz.training.runs.quota import bytes_in
 from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.ui.shell import classroom
 from transformer_viz.ui.shell.card import size_text

@@ -25,13 +25,13 @@ from transformer_viz.network.fine_tuning import child_config
 from transformer_viz.network.presets import PRESETS
 from transformer_viz.questions.roles.scores import entropy
 from transformer_viz.store.load import load
+from transformer_viz.store.quota import Quota
 from transformer_viz.trace.comparison import compare
 from transformer_viz.trace.trace import Trace
 from transformer_viz.training.runs import uploads
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run, list_runs, open_run
-from transformer_viz.training.runs.quota import Quota
 from transformer_viz.training.runs.recipes import RECIPES, file_defaults
 from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.training.runs.uploads import keep_upload

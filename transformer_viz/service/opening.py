@@ -13,6 +13,7 @@ from pathlib import Path
 from transformer_viz import store
 from transformer_viz.questions.effects.request import EffectsRequest
 from transformer_viz.questions.effects.result import Effects
+from transformer_viz.store.folders import new_file
 from transformer_viz.store.places import PACKAGE, app_folder, cache_folder
 from transformer_viz.trace.request import Request
 from transformer_viz.trace.top_tokens import is_whole
@@ -45,12 +46,8 @@ def keep_answer(request: Request | EffectsRequest, answer: Trace | Effects) -> N
         path = _path(request)
         path.parent.mkdir(parents=True, exist_ok=True)
         former = {*path.parent.glob(f"{name_of(request)}-*.npz")} - {path}
-        temporary = path.with_suffix(f".{os.getpid()}")
-        try:
+        with new_file(path) as temporary:
             answer.save(temporary)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
         for each in former:
             each.unlink(missing_ok=True)
 

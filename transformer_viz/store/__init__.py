@@ -6,9 +6,9 @@ size and SHA-256 of each. Reading it never executes code. Parameters are stored 
 matrices also in eight bits (`eight_bit`); the version of the manifest then makes older programs refuse them.
 """
 
+from transformer_viz.store.folders import empty_trash
 from transformer_viz.store.foreign import refused_files
 from transformer_viz.store.format import ModelError, ModelSummary, StoredModel, is_path
-from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.limits import check_limits
 from transformer_viz.store.listing import find_model, list_models
 from transformer_viz.store.manage import (
@@ -17,13 +17,12 @@ from transformer_viz.store.manage import (
     duplicate_model,
     rename_model,
     restore_model,
-    shorten_card,
     write_head_roles,
     write_in_card,
 )
 from transformer_viz.store.pack import pack_model, unpack_model
 from transformer_viz.store.places import models_folder, shelves
-from transformer_viz.store.quota import QuotaError, SharedQuota, Usage, check_quota, quota_of, usage
+from transformer_viz.store.quota import Quota, QuotaError, Usage, check_quota, quota_of, usage
 from transformer_viz.store.read import (
     files_to_copy,
     read_config,
@@ -40,8 +39,8 @@ __all__ = [
     "Deleted",
     "ModelError",
     "ModelSummary",
+    "Quota",
     "QuotaError",
-    "SharedQuota",
     "StoredModel",
     "Usage",
     "check_limits",
@@ -67,7 +66,6 @@ __all__ = [
     "rename_model",
     "restore_model",
     "shelves",
-    "shorten_card",
     "stamp",
     "unpack_model",
     "usage",

@@ -12,6 +12,7 @@ import numpy as np
 from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.result import HeadRoles
+from transformer_viz.store.folders import existing_folder
 from transformer_viz.store.names import is_name
 from transformer_viz.store.places import models_folder, shelves
 
@@ -29,7 +30,7 @@ LARGEST = {
     "parameters.safetensors": 4 * MAX_PARAMETERS + 2**24,
     "tokenizer.json": 2**25,
     "tokenizer_target.json": 2**25,
-    "card.json": 2**22,
+    "card.json": 2**20,
     "roles.json": 2**20,
     "manifest.json": 2**16,
 }
@@ -120,20 +121,11 @@ def checked_name(name: str) -> str:
     return name
 
 
-def old_folder(path: Path) -> Path:
-    """Return the path to which a writer moves the old model while it replaces it."""
-    return path.parent / f".old-{path.name}"
-
-
-def existing_folder(path: Path) -> Path | None:
-    """Return the folder of a model; if its writer was killed between two renames, the old folder."""
-    return next((place for place in (path, old_folder(path), path) if os.path.isdir(place)), None)
-
-
 def check_size(file: Path, size: int) -> None:
     """Check that a file does not exceed its maximum size."""
-    if size > LARGEST[file.name]:
-        raise ModelError("store.size", file=file, size=size, most=LARGEST[file.name])
+    most = LARGEST["card.json" if file.name == HUB_CARD else file.name]
+    if size > most:
+        raise ModelError("store.size", file=file, size=size, most=most)
 
 
 def json_object(file: Path, text: str) -> dict:

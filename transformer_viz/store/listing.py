@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.store.card import presentable
-from transformer_viz.store.format import ModelError, ModelSummary, checked_name, existing_folder
+from transformer_viz.store.folders import existing_folder
+from transformer_viz.store.format import ModelError, ModelSummary, checked_name
 from transformer_viz.store.names import is_name
 from transformer_viz.store.places import shelves
 from transformer_viz.store.read import config_and_card, names_in, read_consistent

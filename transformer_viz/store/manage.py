@@ -9,8 +9,17 @@ from typing import Any
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.result import HeadRoles
 from transformer_viz.store import hugging_face
-from transformer_viz.store.atomic import move_into_place, write_alone, write_files
-from transformer_viz.store.card import card_text, check_card, check_card_size
+from transformer_viz.store.card import card_text, fitted
+from transformer_viz.store.folders import (
+    discard,
+    empty_trash,
+    existing_folder,
+    move,
+    old_folder,
+    sweep,
+    trash_beside,
+    write_whole,
+)
 from transformer_viz.store.format import (
     DESKTOP,
     HEAD_ROLES,
@@ -20,17 +29,14 @@ from transformer_viz.store.format import (
     check_size,
     checked_name,
     disk_errors,
-    existing_folder,
     hidden_model,
     json_object,
     name_list,
-    old_folder,
 )
-from transformer_viz.store.hidden import discard, empty_trash, sweep, trash_beside
 from transformer_viz.store.places import folder_of_models, is_shipped
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.store.read import config_and_card, read_files
-from transformer_viz.store.write import check_target, head_roles_text, with_manifest
+from transformer_viz.store.write import check_target, head_roles_text, with_manifest, write_files
 
 
 @dataclass(frozen=True)
@@ -83,18 +89,6 @@ def duplicate_model(
     write_files(target, files, quota)
 
 
-def shorten_card(name: str, folder: Path | None = None) -> None:
-    """Rewrite the card of a model without some details if it is too long; arguments as in `delete_model`.
-
-    Raises:
-        ModelError: If there is no such model, it is damaged, its card stays too long, or the disk refuses.
-    """
-    target = _target(name, folder)
-    files = read_files(name, folder)
-    card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
-    write_files(target, _with(files, "card.json", card_text(target / "card.json", card)))
-
-
 def write_in_card(name: str, facts: dict[str, Any], folder: Path | None = None) -> None:
     """Save some facts in the card of a model, in place of those of the same names.
 
@@ -112,14 +106,12 @@ def write_in_card(name: str, facts: dict[str, Any], folder: Path | None = None) 
     target = _target(name, folder)
     if hugging_face.is_hugging_face(target):
         file = target / HUB_CARD
-        check_card(file, facts)
-        text = json.dumps(facts, ensure_ascii=False, indent=1)
-        check_card_size(file, len(text))
-        write_alone(file, text.encode())
+        with disk_errors(file, "written"):
+            write_whole(file, card_text(file, facts, whole=True).encode())
         return
-    files = read_files(name, folder)
-    card = json_object(target / "card.json", files["card.json"].decode("utf-8", "replace"))
-    write_files(target, _with(files, "card.json", card_text(target / "card.json", card | facts)))
+    file, files = target / "card.json", read_files(name, folder)
+    card = fitted(json_object(file, files["card.json"].decode("utf-8", "replace")))
+    write_files(target, _with(files, "card.json", card_text(file, card | facts, whole=True)))
 
 
 def write_head_roles(
@@ -144,7 +136,8 @@ def write_head_roles(
     file = target / HEAD_ROLES
     if hugging_face.is_hugging_face(target):
         config, _ = config_and_card(target)
-        write_alone(file, head_roles_text(file, head_roles, config).encode())
+        with disk_errors(file, "written"):
+            write_whole(file, head_roles_text(file, head_roles, config).encode())
         return file
     files = read_files(name, folder)
     config = TransformerConfig.from_json(files["config.json"].decode())
@@ -217,10 +210,10 @@ def _place(name, folder):
         raise ModelError("store.linked", place=target)
     with disk_errors(target, "written"):
         if place == target and old_folder(target).exists():  # otherwise the older model would reappear
-            discard(old_folder(target), target)
+            discard(old_folder(target))
     return place
 
 
 def _move(place, target):
     with disk_errors(target, "written"):
-        move_into_place(place, target)
+        move(place, target)

@@ -7,7 +7,7 @@ import stat
 import zipfile
 from pathlib import Path
 
-from transformer_viz.store.atomic import check_space, new_folder
+from transformer_viz.store.folders import sweep
 from transformer_viz.store.foreign import kind_of_start, kind_of_zip
 from transformer_viz.store.format import (
     LARGEST,
@@ -19,10 +19,9 @@ from transformer_viz.store.format import (
     name_list,
     printable,
 )
-from transformer_viz.store.hidden import sweep
-from transformer_viz.store.quota import QuotaLike
+from transformer_viz.store.quota import QuotaLike, check_space
 from transformer_viz.store.read import read_files, read_model
-from transformer_viz.store.write import check_target
+from transformer_viz.store.write import check_target, new_model
 from transformer_viz.trace.zips import COMPRESSIONS, DAMAGED, may_exceed
 
 MAX_RATIO = 100
@@ -81,7 +80,7 @@ def unpack_model(
         name = checked_name(inner if name is None else name)
         target = check_target(name, folder=folder, overwrite=overwrite)
         sweep(target.parent)
-        with new_folder(target, _unpacked_size(entries), quota) as temporary:
+        with new_model(target, _unpacked_size(entries), quota) as temporary:
             _extract_all(archive, entries, temporary, name)
     return name
 

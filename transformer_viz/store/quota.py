@@ -1,13 +1,14 @@
-"""Quota of a folder of models, including deleted ones until they are removed."""
+"""Bytes that models and runs take and may take, deleted models included until they are removed."""
 
 import contextlib
 import os
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 from transformer_viz.language import Phrase
+from transformer_viz.store.folders import empty_trash, old_folder
 from transformer_viz.store.format import ModelError, printable
-from transformer_viz.store.hidden import empty_trash
 from transformer_viz.store.places import folder_of_models, models_folder
 
 DEFAULT = 4_000_000_000
@@ -16,22 +17,23 @@ DEFAULT = 4_000_000_000
 _OWN = (".tmp-", ".old-", ".trash-")
 
 
-class SharedQuota(NamedTuple):
-    """Quotas of one owner's models and of all owners' models.
+class Quota(NamedTuple):
+    """Limits in bytes of what several owners keep.
 
     Attributes:
-        own: Bytes of the owner's folder of models.
-        together: Bytes of everything in `place`.
-        place: Holds a folder for each owner, and that one the owner's folder of models.
+        total: Of all owners together.
+        owner: Of one owner.
+        place: Of models: holds a folder for each owner, and that one the owner's folder of models. None: of
+            runs or uploads, which are in one folder.
     """
 
-    own: int
-    together: int
-    place: Path
+    total: int
+    owner: int
+    place: Path | None = None
 
 
-QuotaLike = int | SharedQuota | None
-"""Quota of a folder of models in bytes, shared or not; None: as `quota_of` decides."""
+QuotaLike = int | Quota | None
+"""Quota of a folder of models in bytes, alone or among those of other owners; None: as `quota_of` decides."""
 
 
 class QuotaError(ModelError):
@@ -77,14 +79,14 @@ def quota_of(folder: Path, quota: QuotaLike = None) -> int | None:
 
     Args:
         folder: Of models.
-        quota: Its quota; of a `SharedQuota`, `own`; None: for `models_folder()` the environment decides, any
+        quota: Its quota; of a `Quota`, `owner`; None: for `models_folder()` the environment decides, any
             other folder is unlimited.
 
     Raises:
         ModelError: If the environment variable is not a number.
     """
-    if isinstance(quota, SharedQuota):
-        return quota.own
+    if isinstance(quota, Quota):
+        return quota.owner
     if quota is not None or os.path.realpath(folder) != os.path.realpath(models_folder()):
         return quota
     given = os.environ.get("TRANSFORMER_VIZ_MODELS_BYTES") or str(DEFAULT)
@@ -99,7 +101,7 @@ def sizes(folder: Path) -> dict[str, int]:
         names = [name for name in os.listdir(folder) if not name.startswith(".") or name.startswith(_OWN)]
     except OSError:
         return {}
-    return {name: _size(folder / name) for name in names if os.path.isdir(folder / name)}
+    return {name: bytes_in(folder / name) for name in names if os.path.isdir(folder / name)}
 
 
 def check_quota(target: Path, needed: int, quota: QuotaLike = None, *, without: Path | None = None) -> None:
@@ -108,7 +110,7 @@ def check_quota(target: Path, needed: int, quota: QuotaLike = None, *, without: 
     Args:
         target: Its path; a model it replaces does not count.
         needed: Its bytes.
-        quota: As in `quota_of`; both limits of a `SharedQuota` apply.
+        quota: As in `quota_of`; both limits of a `Quota` apply.
         without: A folder that does not count either: the current one of the model.
 
     Raises:
@@ -118,30 +120,49 @@ def check_quota(target: Path, needed: int, quota: QuotaLike = None, *, without: 
     if most is None:
         return
     empty_trash(target.parent)
-    replaced = (target.name, f".old-{target.name}", *([without.name] if without else []))
+    replaced = (target.name, old_folder(target).name, *([without.name] if without else []))
     found = sizes(target.parent)
     again = sum(found.pop(name, 0) for name in replaced)
     used, trash = sum(found.values()), _trash(found)
     if used + needed > most:
         facts = {"needed": _written(needed), "place": target.parent, "advice": _advice(found, trash)}
         raise QuotaError("quota.full", used, most, trash=trash, **facts)
-    if isinstance(quota, SharedQuota):
-        _check_together(quota, needed - again, target.parent.name, trash)
+    if isinstance(quota, Quota) and quota.place:
+        _check_together(quota.place, quota.total, needed - again, target.parent.name, trash)
 
 
-def _check_together(quota, more, name, trash):
-    """Check the quota of all owners together for so many more bytes; `name`: of each one's folder of
-    models.
+def check_space(target: Path, needed: int) -> None:
+    """Check that so many bytes are free on the target's disk.
+
+    Raises:
+        ModelError: If they are not.
     """
-    used = _size(quota.place)
-    if used + more > quota.together:
+    free = shutil.disk_usage(target.parent).free
+    if free < needed:
+        raise ModelError("store.space", place=target, needed=needed / 1e6, free=free / 1e6)
+
+
+def bytes_in(place: Path) -> int:
+    """Return the bytes of a file, or of all files in a folder; unreadable ones count 0."""
+    size, files = 0, [place]
+    if os.path.isdir(place):
+        files = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names]
+    for file in files:
         with contextlib.suppress(OSError):
-            for owner in list(quota.place.iterdir()):
+            size += os.lstat(file).st_size
+    return size
+
+
+def _check_together(place, most, more, name, trash):
+    """Check the bytes of all owners together for so many more; `name`: of each one's folder of models."""
+    used = bytes_in(place)
+    if used + more > most:
+        with contextlib.suppress(OSError):
+            for owner in list(place.iterdir()):
                 empty_trash(owner / name)
-        used = _size(quota.place)
-    if used + more > quota.together:
-        facts = {"trash": trash, "is_shared": True, "place": quota.place}
-        raise QuotaError("quota.together", used, quota.together, **facts)
+        used = bytes_in(place)
+    if used + more > most:
+        raise QuotaError("quota.together", used, most, trash=trash, is_shared=True, place=place)
 
 
 def _advice(found, trash):
@@ -156,17 +177,6 @@ def _advice(found, trash):
 
 def _trash(found):
     return sum(size for name, size in found.items() if name.startswith(".trash-"))
-
-
-def _size(folder):
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(place, name)).st_size
-            except OSError:
-                continue
-    return total
 
 
 def _written(size):

@@ -15,8 +15,9 @@ from transformer_viz.language import Phrase, Problem
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.result import HeadRoles
 from transformer_viz.store import hugging_face
-from transformer_viz.store.card import check_card, check_card_size
+from transformer_viz.store.card import fitted
 from transformer_viz.store.eight_bit import SCALE, restore
+from transformer_viz.store.folders import existing_folder
 from transformer_viz.store.foreign import KIND_OF_SUFFIX, refuse_file
 from transformer_viz.store.format import (
     HEAD_ROLES,
@@ -30,7 +31,6 @@ from transformer_viz.store.format import (
     check_tokenizers,
     checked_name,
     disk_errors,
-    existing_folder,
     is_path,
     json_object,
     printable,
@@ -216,11 +216,7 @@ def config_and_card(folder: Path) -> tuple[TransformerConfig, dict]:
     hashes = checked_files(folder)
     config = _config(folder / "config.json", _text(folder / "config.json", hashes))
     file = folder / "card.json"
-    with disk_errors(file, "read"):
-        check_card_size(file, file.stat().st_size)
-    card = json_object(file, _text(file, hashes))
-    check_card(file, card)
-    return config, card
+    return config, fitted(json_object(file, _text(file, hashes)))
 
 
 def _read(folder, name):
@@ -315,9 +311,8 @@ def _hub_effects(folder):
     if not file.is_file():
         return {}
     with disk_errors(file, "read"):
-        check_card_size(file, file.stat().st_size)
-        facts = json_object(file, file.read_text(encoding="utf-8", errors="replace"))
-    check_card(file, facts)
+        check_size(file, file.stat().st_size)
+        facts = fitted(json_object(file, file.read_text(encoding="utf-8", errors="replace")))
     return {name: facts[name] for name in ("effects", "effects_texts") if name in facts}
 
 

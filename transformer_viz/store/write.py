@@ -1,7 +1,9 @@
 """Write model folders atomically."""
 
+import contextlib
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +12,9 @@ from safetensors.numpy import save
 from transformer_viz.language import Problem
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.result import HeadRoles
-from transformer_viz.store.atomic import write_files
 from transformer_viz.store.card import card_text
 from transformer_viz.store.eight_bit import SCALE, quantise
+from transformer_viz.store.folders import existing_folder, new_folder, sweep, temporary_in, write_flushed
 from transformer_viz.store.format import (
     DESKTOP,
     HEAD_ROLES,
@@ -27,15 +29,13 @@ from transformer_viz.store.format import (
     checked_name,
     disk_errors,
     dump,
-    existing_folder,
     hidden_model,
     name_list,
     printable,
 )
-from transformer_viz.store.hidden import sweep, temporary_beside
 from transformer_viz.store.limits import check_config
 from transformer_viz.store.places import folder_of_models
-from transformer_viz.store.quota import QuotaLike, check_quota
+from transformer_viz.store.quota import QuotaLike, check_quota, check_space
 
 
 def check_writable(
@@ -85,7 +85,7 @@ def _free_place(name, folder, overwrite):
 
 def _check_can_create(target):
     """Create a folder beside the target and remove it."""
-    probe = temporary_beside(target)
+    probe = temporary_in(target.parent)
     probe.mkdir()
     probe.rmdir()
 
@@ -110,8 +110,8 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
         name: Up to 64 of a-z, 0-9, "_" and "-".
         config: Config of the network.
         tokenizer: Text of `tokenizer.json`.
-        card: Description and origin of the model, as JSON values. Too long a card loses details, as
-            `card.shortened` describes.
+        card: Description and origin of the model, as JSON values. A card that is too large loses its largest
+            parts, as `card.fitted` describes.
         parameters: Name -> array of floats, as in `config.parameter_shapes()`.
         target_tokenizer: For an encoder-decoder, the text of `tokenizer_target.json`.
         head_roles: What its heads usually do; None: unknown.
@@ -120,7 +120,7 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
             size: matrices in eight bits, as in `eight_bit.quantise`, everything else in float16).
         overwrite: Replace a model of that name; a shipped one of an installed package is hidden by the new
             one.
-        quota: Bytes for all models of the folder, or a `SharedQuota`; None: for `models_folder()`
+        quota: Bytes for all models of the folder, or a `Quota`; None: for `models_folder()`
             TRANSFORMER_VIZ_MODELS_BYTES, or 4 GB; any other folder is unlimited.
 
     Returns:
@@ -149,6 +149,32 @@ def write_model(  # noqa: PLR0913  the files of a folder, by name
     sweep(target.parent)
     write_files(target, with_manifest(files, VERSIONS[dtype]), quota)
     return target
+
+
+def write_files(target: Path, files: dict[str, bytes], quota: QuotaLike = None) -> None:
+    """Write the folder of a model of these files; arguments and errors as of `new_model`."""
+    with new_model(target, sum(map(len, files.values())), quota) as temporary:
+        for name, data in files.items():
+            write_flushed(temporary / name, data)
+
+
+@contextlib.contextmanager
+def new_model(target: Path, size: int, quota: QuotaLike = None) -> Iterator[Path]:
+    """Yield an empty hidden folder to fill, and rename it into place unless the block fails.
+
+    Args:
+        target: Final path; an existing folder is replaced.
+        size: Bytes to be written; twice as many must be free.
+        quota: As in `quota.quota_of`.
+
+    Raises:
+        ModelError: If the disk or the quota is full, or writing fails.
+    """
+    with disk_errors(target, "written"):
+        check_quota(target, size, quota)
+        check_space(target, 2 * size)
+        with new_folder(target) as temporary:
+            yield temporary
 
 
 def head_roles_text(file: Path, head_roles: HeadRoles, config: TransformerConfig) -> str:

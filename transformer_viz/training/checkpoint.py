@@ -9,7 +9,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from transformer_viz.training.runs.disk import write_whole
+from transformer_viz.store.folders import write_whole
 from transformer_viz.training.runs.errors import RunError
 
 

@@ -18,10 +18,10 @@ from transformer_viz.explorer.explorer import gpus
 from transformer_viz.language import Phrase
 from transformer_viz.network.fine_tuning import inherited_values, trained_parameters
 from transformer_viz.store.load import load
+from transformer_viz.store.quota import Quota, bytes_in
 from transformer_viz.training.checkpoint import Progress, read_checkpoint, write_checkpoint
 from transformer_viz.training.cluster import Cluster
 from transformer_viz.training.dataset import Dataset
-from transformer_viz.training.disk_quota import DiskQuota
 from transformer_viz.training.errors import explained
 from transformer_viz.training.evaluator import Evaluator, Totals
 from transformer_viz.training.initial import same_token_values
@@ -33,8 +33,7 @@ from transformer_viz.training.runs.cost import FLOAT, num_cores, parameter_bytes
 from transformer_viz.training.runs.errors import QuotaError, RunError, failure, write_errors
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.job import LOWER_IS_BETTER, TrainingJob
-from transformer_viz.training.runs.listing import create_run, queued_runs
-from transformer_viz.training.runs.quota import Quota, bytes_in
+from transformer_viz.training.runs.listing import DiskQuota, create_run, queued_runs
 from transformer_viz.training.text_pairs import TextPairs
 
 STEP_SECONDS = 0.3

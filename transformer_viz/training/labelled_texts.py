@@ -32,6 +32,11 @@ from transformer_viz.training.rows import (
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.settings import TrainingSettings
 
+MOST_LABELS, MOST_CONFUSED = 200, 20
+"""Most labels that have metrics of their own in the card, the most frequent; most that have a confusion
+matrix.
+"""
+
 SHORTEST_CROP = 8
 """Tokens of the shortest crop."""
 
@@ -145,13 +150,15 @@ class LabelledTexts(Dataset):
         if self.test is None or self._test_facts is None:
             return None
         result = evaluate(explorer, self.test, keep_going=keep_going)
+        is_frequent = result.by_label["rows"].rank(method="first", ascending=False) <= MOST_LABELS
+        counts = {"confusion": result.confusion.to_dict("index")} if len(is_frequent) <= MOST_CONFUSED else {}
         return self._test_facts | {
             "accuracy": result.accuracy,
             "uniform_accuracy": result.uniform_accuracy,
             "headless_accuracy": result.headless_accuracy,
             "calibration_error": result.calibration.error,
-            "by_label": result.by_label.to_dict("index"),
-            "confusion": result.confusion.to_dict("index"),
+            "by_label": result.by_label[is_frequent].to_dict("index"),
+            **counts,
         }
 
 

@@ -7,6 +7,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from transformer_viz import store
 from transformer_viz.store.hugging_face.origin import name_of_origin
 from transformer_viz.training.dataset import Dataset
@@ -18,6 +20,9 @@ PACKAGES = ("keras", "tensorflow", "tokenizers", "numpy")
 
 LONGEST_EXAMPLE = 200
 """Characters of the longest watched text that becomes an example."""
+
+MANY_EPOCHS = 300
+"""Epochs beyond which the history of a card has only some."""
 
 NOT_METRICS = ("event", "time", "step", "best", "seconds", "epoch")
 """Entries of an epoch event that are not metrics."""
@@ -51,10 +56,29 @@ def model_card(run: TrainingRun, dataset: Dataset, seconds: float) -> dict:
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "device": state.device,
         "seconds": round(seconds, 1),
-        "history": epochs,
+        "history": thinned(epochs, best["epoch"]),
         "best_epoch": best["epoch"],
         "validation": {"rows": dataset.num_validation, **_validation_metrics(best)},
     }
+
+
+def thinned(epochs: list[dict], best: int) -> list[dict]:
+    """Return the history of a card: all epochs, or of many some with their numbers.
+
+    These are evenly spaced, beside the best one and 1, 2, 4, 8, ..., whose models are kept.
+
+    Args:
+        epochs: Metrics of each epoch.
+        best: Number of the best one, from 1.
+    """
+    if len(epochs) <= MANY_EPOCHS:
+        return epochs
+    even = {*np.linspace(1, len(epochs), MANY_EPOCHS).round().astype(int)}
+    return [
+        {"epoch": number, **epoch}
+        for number, epoch in enumerate(epochs, start=1)
+        if number in even or number == best or not number & (number - 1)
+    ]
 
 
 def short_probes(dataset: Dataset) -> list[str]:

@@ -19,12 +19,12 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import disable_progress_bars
 
-from transformer_viz.store.atomic import new_folder
 from transformer_viz.store.format import ModelError, checked_name, disk_errors, printable
 from transformer_viz.store.hugging_face import PREFIX
 from transformer_viz.store.hugging_face.origin import write_origin
 from transformer_viz.store.hugging_face.way_out import PICKLES, lines_to_convert
 from transformer_viz.store.places import folder_of_models
+from transformer_viz.store.write import new_model
 
 FILES = (
     *("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"),
@@ -89,7 +89,7 @@ def fetch_model(name: str, folder: Path | None = None) -> Path:
     with disk_errors(place, "written"):
         place.parent.mkdir(parents=True, exist_ok=True)
     files = [file for file in cached.iterdir() if file.is_file()]
-    with new_folder(place, sum(file.stat().st_size for file in files)) as temporary:
+    with new_model(place, sum(file.stat().st_size for file in files)) as temporary:
         for file in files:
             _link_or_copy(file, temporary / file.name)
         write_origin(temporary, name.removeprefix(PREFIX), cached.name)

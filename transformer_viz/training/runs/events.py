@@ -13,6 +13,8 @@ from pathlib import Path
 from transformer_viz.data import BadRows
 from transformer_viz.language import Problem
 
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
@@ -45,7 +47,7 @@ def append_event(path: Path, event: str, **facts: object) -> None:
 def parse_event(line: bytes) -> dict | None:
     """Return the event on a line, None for an invalid line; a number that is not finite becomes None."""
     try:
-        event = json.loads(line.decode("utf-8"), parse_constant=lambda _: None)
+        event = _DECODER.decode(line.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):

@@ -2,22 +2,23 @@
 
 import contextlib
 import dataclasses
+import json
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
+import psutil
+
 from transformer_viz import store
 from transformer_viz.language import Phrase, Problem
+from transformer_viz.store.folders import began, discard, new_file, sweep, write_whole
 from transformer_viz.store.quota import QuotaLike
 from transformer_viz.trace.trace import Trace
-from transformer_viz.training.runs.checkpoint import is_damaged
-from transformer_viz.training.runs.claim import claimed_by, is_at_work, write_claim
-from transformer_viz.training.runs.disk import new_file, remove, sweep_hidden
 from transformer_viz.training.runs.errors import RunError, write_errors
 from transformer_viz.training.runs.events import append_event
 from transformer_viz.training.runs.job import MAX_JOB_BYTES, TrainingJob, read_job
 from transformer_viz.training.runs.log import file_stamp, read_log, read_outline
-from transformer_viz.training.runs.pictures import pictures_in
 from transformer_viz.training.runs.state import (
     FINAL_EVENTS,
     RunState,
@@ -25,6 +26,12 @@ from transformer_viz.training.runs.state import (
     run_status,
     without_rolled_back,
 )
+
+MOST_HEADER = 100 * 2**20
+"""Largest header of a checkpoint in bytes."""
+
+PICTURE = re.compile(r"([0-9]{7,15})-([0-9]{1,6})\.npz")
+"""File name of a picture: step and probe."""
 
 OF_BEST = ("best_epoch", "validation", "calibration", "test", "seconds")
 """Facts of a card that hold for the best epoch alone."""
@@ -184,11 +191,12 @@ class TrainingRun:
     def frames(self) -> list[tuple[int, int, Path]]:
         """Return (step, probe, path of a saved `Trace`) of every picture of the probes, in order."""
         last = max((event["step"] for event in self.events() if "step" in event), default=0)
-        return [
-            (step, probe, self.frame(step, probe))
-            for step, probe in pictures_in(self.path / "frames")
-            if step <= last
-        ]
+        try:
+            names = os.listdir(self.path / "frames")
+        except OSError:
+            return []
+        found = sorted((int(name[1]), int(name[2])) for name in map(PICTURE.fullmatch, names) if name)
+        return [(step, probe, self.frame(step, probe)) for step, probe in found if step <= last]
 
     def frame(self, step: int, probe: int) -> Path:
         """Return the path of the picture of one probe at one step."""
@@ -237,7 +245,15 @@ class TrainingRun:
     @property
     def has_damaged_checkpoint(self) -> bool:
         """Whether the checkpoint cannot be resumed from, judging by its header and length."""
-        return is_damaged(self.checkpoint)
+        try:
+            with self.checkpoint.open("rb") as file:
+                header = json.loads(file.read(int.from_bytes(file.read(8), "little") % MOST_HEADER))
+                ends = [entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"]
+                return file.tell() + max(ends) != os.fstat(file.fileno()).st_size
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError, RecursionError, KeyError, TypeError, IndexError, AttributeError):
+            return True
 
     def stop(self) -> None:
         """Stop the run after the current step, keeping its best model.
@@ -261,11 +277,12 @@ class TrainingRun:
         Raises:
             UnwritableError: If the folder cannot be written.
         """
+        process = psutil.Process()
         with write_errors(self.path):
-            write_claim(self._claim)
-        sweep_hidden(self.path)
-        sweep_hidden(self.path / "frames")
-        sweep_hidden(self.epochs)
+            facts = {"pid": process.pid, "created": process.create_time()}
+            write_whole(self._claim, json.dumps(facts).encode())
+        for folder in (self.path, self.path / "frames", self.epochs):
+            sweep(folder)
 
     def release(self) -> None:
         """Remove this process's claim; raises nothing."""
@@ -341,30 +358,42 @@ class TrainingRun:
         if read_outline(self._log).last not in FINAL_EVENTS and self._is_worked_on():
             raise RunError("runs.at_work", run=self.id)
         with write_errors(self.path):
-            remove(self.path)
+            discard(self.path)
 
     @property
     def pid(self) -> int | None:
         """Id of the process that works on the run or was interrupted; None if there is none."""
-        return claimed_by(self._claim)[0]
+        return self._claimed_by()[0]
 
     @property
     def _claim(self):
         return self.path / "process.json"
 
+    def _claimed_by(self):
+        """Return id and start of the process that claimed the run; (None, None) without a valid claim."""
+        try:
+            claim = json.loads(self._claim.read_text(encoding="utf-8"))
+            pid, created = claim["pid"], claim["created"]
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
+            return None, None
+        is_valid = type(pid) is int and 0 < pid < 2**31 and isinstance(created, float)
+        return (pid, created) if is_valid else (None, None)
+
     def _is_worked_on(self):
-        return is_at_work(self._claim)
+        """Return whether the process that claimed the run still exists; another one may have its id."""
+        pid, created = self._claimed_by()
+        return pid is not None and began(pid) == created
 
 
 def _card_of_epoch(card, epoch):
-    """Return the card of the best model as that of another epoch."""
+    """Return the card of the best model as that of another epoch; a long history has only some epochs."""
     kept = {fact: value for fact, value in card.items() if fact not in OF_BEST}
-    history = card["history"][:epoch]
+    rows = {each.get("epoch", number): each for number, each in enumerate(card.get("history", ()), start=1)}
     measured = {
         name.removeprefix("val_"): value
-        for each in history[-1:]
-        for name, value in each.items()
+        for name, value in rows.get(epoch, {}).items()
         if name.startswith("val_") and name != "val_loss"
     }
     validation = {"validation": {"rows": card["validation"]["rows"], **measured}} if measured else {}
+    history = [each for number, each in rows.items() if number <= epoch]
     return kept | validation | {"epoch": epoch, "history": history}

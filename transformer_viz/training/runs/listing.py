@@ -2,11 +2,14 @@
 
 import collections
 import contextlib
+import dataclasses
 import datetime
+import errno
 import os
 import secrets
 import shutil
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -14,17 +17,21 @@ from filelock import FileLock
 from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.network.fine_tuning import inherited
+from transformer_viz.store.folders import new_folder, write_flushed
 from transformer_viz.store.names import is_name, name_from
 from transformer_viz.store.places import command, data_folder
-from transformer_viz.training.runs.disk import check_folder, new_folder, write_new
+from transformer_viz.store.quota import Quota, bytes_in
 from transformer_viz.training.runs.errors import BusyError, RunError, write_errors
 from transformer_viz.training.runs.events import append_event
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.job import TrainingJob
-from transformer_viz.training.runs.quota import DiskUse, Quota, bytes_in, check_quota
+from transformer_viz.training.runs.quota import DiskUse, check_quota
 
 SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
 """Files that identify the folder of a run, valid or broken."""
+
+WATCHED = {"probes": (), "frame_steps": 0, "card": {}, "out": "", "overwrite": False}
+"""Fields of a job that have no influence on the training -> the value with which jobs are compared."""
 
 LONGEST_TITLE = 24
 """Characters of the longest title in the id of a run."""
@@ -37,6 +44,9 @@ SETTLED = 2 * 10**9
 
 MOST_QUEUED = 60
 """Most runs that wait in a class."""
+
+PRIVATE = 0o700
+"""Rights of the folder of a run or an upload: its owner's alone."""
 
 LOCK_SECONDS = 60
 """Longest wait for other processes that add to the queue."""
@@ -58,7 +68,10 @@ def check_runs_folder(folder: str | Path | None = None) -> None:
     """
     folder = Path(folder or runs_folder())
     with write_errors(folder):
-        check_folder(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        effective = os.access in os.supports_effective_ids
+        if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
 
 
 def create_run(
@@ -93,15 +106,16 @@ def create_run(
     path = folder / "-".join(filter(None, (stamp, slug, secrets.token_hex(2))))
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with _admission(job.owner, folder, quota, one_at_a_time, size), new_folder(path) as temporary:
-            write_new(temporary / "job.json", job.to_json().encode())
+        admitted = _admission(job.owner, folder, quota, one_at_a_time, size)
+        with admitted, new_folder(path, mode=PRIVATE) as made:
+            write_flushed(made / "job.json", job.to_json().encode())
             for name, content in parent.items():
-                (temporary / "parent").mkdir(exist_ok=True)
+                (made / "parent").mkdir(exist_ok=True)
                 if isinstance(content, bytes):
-                    write_new(temporary / "parent" / name, content)
+                    write_flushed(made / "parent" / name, content)
                 else:
-                    shutil.copyfile(content, temporary / "parent" / name)
-            append_event(temporary / "events.jsonl", "queued")
+                    shutil.copyfile(content, made / "parent" / name)
+            append_event(made / "events.jsonl", "queued")
     return TrainingRun(path)
 
 
@@ -131,6 +145,31 @@ def queue_run(
 def run_sizes(folder: Path) -> list[DiskUse]:
     """Return the disk use of each run in a folder."""
     return [DiskUse(run.id, run.owner, bytes_in(run.path)) for run in list_runs(folder)]
+
+
+class DiskQuota:
+    """Check that a run stays within the quota of its folder.
+
+    The other runs are measured once: only one run of a folder is trained at a time.
+
+    Args:
+        run: `TrainingRun`.
+        quota: `Quota`; None: unlimited.
+    """
+
+    def __init__(self, run: TrainingRun, quota: Quota | None):
+        self._run, self._quota = run, quota
+        self._others = [kept for kept in run_sizes(run.path.parent) if kept.name != run.id] if quota else []
+
+    def check(self, more: int = 0) -> None:
+        """Check that the run may grow by so many bytes.
+
+        Raises:
+            QuotaError: If it may not, or is too large already.
+        """
+        if self._quota:
+            own = DiskUse(self._run.id, self._run.owner, bytes_in(self._run.path))
+            check_quota(self._quota, [*self._others, own], own.owner, what="trainings", more=more)
 
 
 def list_runs(folder: str | Path | None = None, *, owner: str | None = None) -> list[TrainingRun]:
@@ -197,6 +236,37 @@ def queued_runs(folder: str | Path | None = None) -> list[TrainingRun]:
         if not waiting[owner]:
             del waiting[owner]
     return order
+
+
+def runs_alike(
+    runs: Iterable[TrainingRun], data: str, setting: str, values: Sequence[float]
+) -> dict[float, TrainingRun] | None:
+    """Return value -> the last finished run with that value of a setting, of runs alike in all else.
+
+    None if there are none for all values.
+
+    Args:
+        runs: The newest first.
+        data: Their data: a task, or the path of a file.
+        setting: A field of `TrainingSettings`.
+        values: Its values.
+    """
+    groups = []
+    for run in runs:
+        if run.status != "finished" or run.job.data != data:
+            continue
+        value = getattr(run.job.settings, setting)
+        if value not in values:
+            continue
+        settings = dataclasses.replace(run.job.settings, **{setting: values[0]})
+        rest = dataclasses.replace(run.job, settings=settings, **WATCHED)
+        found = next((found for others, found in groups if others == rest), None)
+        if found is None:
+            groups.append((rest, found := {}))
+        found.setdefault(value, run)
+        if len(found) == len(values):
+            return found
+    return None
 
 
 def is_busy(folder: str | Path | None = None) -> bool:

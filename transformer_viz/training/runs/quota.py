@@ -1,27 +1,13 @@
-"""Disk quotas of runs and uploads, for all owners together and for each."""
+"""Whether there is room for another run or upload, of all owners together and of its own."""
 
-import contextlib
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
+from transformer_viz.store.quota import Quota
 from transformer_viz.training.runs.errors import QuotaError
 
 NAMED = 3
 """Largest items that an error names."""
-
-
-class Quota(NamedTuple):
-    """Limits in bytes.
-
-    Attributes:
-        total: Of all owners together.
-        owner: Of one owner; shared items count for none.
-    """
-
-    total: int
-    owner: int
 
 
 class DiskUse(NamedTuple):
@@ -51,13 +37,3 @@ def check_quota(quota: Quota, kept: Sequence[DiskUse], owner: str, *, what: str,
         if used + more > limit or used == limit:
             largest = sorted(own, key=lambda each: -each.size)[:NAMED]  # the owner can delete only these
             raise QuotaError(what, used, limit, [each.name for each in largest], ever=more <= limit)
-
-
-def bytes_in(place: Path) -> int:
-    """Return the bytes of a file, or of all files in a folder; unreadable ones count 0."""
-    files = [os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names] or [place]
-    size = 0
-    for file in files:
-        with contextlib.suppress(OSError):
-            size += os.lstat(file).st_size
-    return size

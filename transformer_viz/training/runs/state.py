@@ -39,7 +39,7 @@ class RunState(NamedTuple):
         samples: The latest predictions, each a dict of text, expected and written.
         device: Device of the training.
         seconds_left: Estimated from what was measured in this run; None if unknown.
-        is_whole: Whether all steps are included; a very long log is thinned.
+        is_whole: Whether all steps are included; of a very long log the middle is left out.
         is_full: Whether some pictures were not written for lack of room.
         problem: Why it failed, to be translated; None if it has not.
     """

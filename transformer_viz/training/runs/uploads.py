@@ -12,11 +12,12 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from transformer_viz.store.folders import discard, new_folder, sweep, write_flushed
 from transformer_viz.store.names import name_from
-from transformer_viz.training.runs.disk import new_folder, remove, sweep_hidden, write_new
+from transformer_viz.store.quota import Quota, bytes_in
 from transformer_viz.training.runs.errors import write_errors
-from transformer_viz.training.runs.listing import LOCK_SECONDS, all_job_bytes, runs_folder
-from transformer_viz.training.runs.quota import DiskUse, Quota, bytes_in, check_quota
+from transformer_viz.training.runs.listing import LOCK_SECONDS, PRIVATE, all_job_bytes, runs_folder
+from transformer_viz.training.runs.quota import DiskUse, check_quota
 
 QUOTA = Quota(total=2 * 10**9, owner=50 * 10**6)
 """Default bytes for all uploads, and for those of one owner."""
@@ -73,9 +74,9 @@ def keep_upload(
                 return found
             check_quota(quota or QUOTA, _disk_use(home), owner, what="uploads", more=len(data))
             target = home / secrets.token_hex(16)
-            with new_folder(target) as temporary:
-                write_new(temporary / _file_name(name), data)
-                write_new(temporary / FACTS, json.dumps(facts).encode())
+            with new_folder(target, mode=PRIVATE) as made:
+                write_flushed(made / _file_name(name), data)
+                write_flushed(made / FACTS, json.dumps(facts).encode())
     return Upload(target / _file_name(name), **facts)
 
 
@@ -104,7 +105,7 @@ def sweep_runs(folder: str | Path | None = None) -> None:
     Args:
         folder: Folder of runs; None: `runs_folder()`.
     """
-    sweep_hidden(Path(folder or runs_folder()))
+    sweep(Path(folder or runs_folder()))
     sweep_uploads(folder)
 
 
@@ -115,7 +116,7 @@ def uploads_folder(folder: str | Path | None = None) -> Path:
 
 def _sweep(home):
     """Remove unused uploads and temporary files, with the lock held."""
-    sweep_hidden(home)
+    sweep(home)
     old = [place for place in _upload_folders(home) if time.time() - _last_used(place) > UNUSED]
     try:
         jobs = all_job_bytes(home.parent) if old else []
@@ -124,7 +125,7 @@ def _sweep(home):
     for place in old:
         if not any(place.name.encode() in job for job in jobs):
             with contextlib.suppress(OSError):
-                remove(place)
+                discard(place)
 
 
 def _last_used(place):

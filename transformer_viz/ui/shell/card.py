@@ -54,6 +54,9 @@ BY_LABEL = {"precision": "figure.precision", "recall": "figure.recall", "f1": "f
 NO_LICENCE = "None needed: made by a program"
 """Licence on the card of a model trained on a built-in task."""
 
+MAX_FIGURES, MAX_ROWS = 20, 200
+"""Most metrics of a set that are shown, and most labels with metrics of their own."""
+
 MAX_NAMES = 50
 """Maximum number of labels and versions listed."""
 
@@ -96,7 +99,7 @@ def show_metrics(model: store.ModelSummary) -> None:
         for side in ("test", "validation"):
             measured = part(model.card, side)
             rows = t("card.rows.count", count=count_in(measured, "rows") or "?")
-            for metric, value in metrics_of(measured, config_of(model)).items():
+            for metric, value in [*metrics_of(measured, config_of(model)).items()][:MAX_FIGURES]:
                 name = t(f"card.{side}", figure=escaped(metric_name(metric)))
                 st.metric(name, metric_text(metric, value), rows, help=gloss_of(metric), **TILE)
         st.metric(
@@ -166,7 +169,8 @@ def positions_name(config: TransformerConfig) -> str:
 
 def show_labels(by_label: dict) -> None:
     """Show the test metrics of each label, if the card has them."""
-    labels = {escaped(label): found for label, found in by_label.items() if isinstance(found, dict)}
+    found = [(label, figures) for label, figures in by_label.items() if isinstance(figures, dict)]
+    labels = {escaped(label): figures for label, figures in found[:MAX_ROWS]}
     if not labels:
         return
     show_heading(t("card.by_label"))

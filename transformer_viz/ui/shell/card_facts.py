@@ -4,6 +4,9 @@ from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.effects.result import Effects
 from transformer_viz.store import ModelSummary
 
+MAX_EXAMPLES = 12
+"""Most example texts that are shown."""
+
 MAX_LIMITS = 1_000
 """Maximum length of the text on the limits of a model, in characters."""
 
@@ -61,11 +64,11 @@ def agreements_of(card: dict, effects: Effects) -> dict[str, list[float | None]]
 
 
 def examples_of(card: dict) -> list[str]:
-    """Return the example texts of a card that are not blank."""
+    """Return the first example texts of a card, without blank ones."""
     examples = card.get("examples")
     if not isinstance(examples, list):
         return []
-    return [text for text in examples if isinstance(text, str) and text.strip()]
+    return [text for text in examples if isinstance(text, str) and text.strip()][:MAX_EXAMPLES]
 
 
 def history_of(card: dict) -> list[dict]:

@@ -39,7 +39,7 @@ class Home(NamedTuple):
     """
 
     folder: Path | None = None
-    quota: store.SharedQuota | None = None
+    quota: store.Quota | None = None
 
 
 MAX_PURPOSE = 60
@@ -50,7 +50,7 @@ def home() -> Home:
     """Return the visitor's folder: in classroom mode a student's own, otherwise the shelf."""
     if not is_classroom() or is_teacher():
         return Home()
-    return Home(own_models(owner()), store.SharedQuota(VISITOR_BYTES, VISITORS_BYTES, visitors_folder()))
+    return Home(own_models(owner()), store.Quota(VISITORS_BYTES, VISITOR_BYTES, visitors_folder()))
 
 
 def shown_models() -> list[store.ModelSummary]:

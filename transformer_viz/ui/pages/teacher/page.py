@@ -9,10 +9,10 @@ import streamlit as st
 
 from transformer_viz import store
 from transformer_viz.service.trainer import QUOTA
+from transformer_viz.store.quota import bytes_in
 from transformer_viz.training.runs.errors import RunError
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.listing import list_runs
-from transformer_viz.training.runs.quota import bytes_in
 from transformer_viz.training.runs.state import ACTIVE
 from transformer_viz.training.runs.uploads import sweep_uploads, uploads_bytes
 from transformer_viz.ui.shell.card import size_text, task_of
