@@ -309,7 +309,7 @@ def _run_longest(explorer: "Explorer") -> None:
         explorer.generate(ids, max_new=1, keep=None)
     for probe in PROBES:
         for tokenizer in filter(None, (explorer.tokenizer, target)):
-            tokenizer.encode(probe * (PROBE // len(probe)), max_len=config.max_len)
+            tokenizer.encode(probe * (PROBE // len(probe)))
 
 
 def _problem_of(error, memory, stage):

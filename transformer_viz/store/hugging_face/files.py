@@ -1,8 +1,11 @@
 """Texts of files in a Hugging Face folder, none of which may be larger than any real one."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
-from transformer_viz.store.format import ModelError, disk_errors, json_object
+from transformer_viz.language import Problem
+from transformer_viz.store.format import ModelError, disk_errors, json_object, sentence_of
 
 LARGEST_CONFIG = 2**20
 """Bytes of config.json and generation_config.json."""
@@ -21,7 +24,13 @@ def text_of(file: Path, most: int) -> str:
         ModelError: If it is larger, or cannot be read.
     """
     with disk_errors(file, "read"):
-        return checked_size(file, most).read_text(encoding="utf-8", errors="replace")
+        return _checked_size(file, most).read_text(encoding="utf-8", errors="replace")
+
+
+def bytes_of(file: Path, most: int) -> bytes:
+    """Return the content of such a file; errors as of `text_of`."""
+    with disk_errors(file, "read"):
+        return _checked_size(file, most).read_bytes()
 
 
 def json_of(file: Path, most: int) -> dict:
@@ -29,12 +38,18 @@ def json_of(file: Path, most: int) -> dict:
     return json_object(file, text_of(file, most))
 
 
-def checked_size(file: Path, most: int) -> Path:
-    """Return the file, unless it is larger.
+@contextlib.contextmanager
+def problems_of(file: Path) -> Iterator[None]:
+    """Raise what is wrong with a file as a `ModelError` that names it."""
+    try:
+        yield
+    except (ValueError, ArithmeticError) as error:
+        if isinstance(error, Problem) and error.code.startswith("hugging."):
+            raise ModelError(error.code, file=file, **error.facts) from None
+        raise ModelError("store.unusable", file=file, reason=sentence_of(error)) from None
 
-    Raises:
-        ModelError: If it is.
-    """
+
+def _checked_size(file, most):
     if (size := file.stat().st_size) > most:
         raise ModelError("store.size", file=file, size=size, most=most)
     return file

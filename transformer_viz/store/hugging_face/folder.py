@@ -22,18 +22,11 @@ from transformer_viz.store.format import (
     check_finite,
     disk_errors,
     printable,
-    sentence_of,
 )
 from transformer_viz.store.hugging_face.families import BUFFERS, HEADS, Family, Head, classes_of
-from transformer_viz.store.hugging_face.files import LARGEST_CONFIG, json_of
+from transformer_viz.store.hugging_face.files import LARGEST_CONFIG, json_of, problems_of
 from transformer_viz.store.hugging_face.origin import origin_of
-from transformer_viz.store.hugging_face.settings import (
-    class_name,
-    config_from,
-    family_of,
-    head_of,
-    query_scale,
-)
+from transformer_viz.store.hugging_face.settings import Reading, class_name
 from transformer_viz.store.hugging_face.tensors import Stored, stored_tensors
 from transformer_viz.store.hugging_face.tokenizer_files import gives_segments, tokenizers_of
 from transformer_viz.store.hugging_face.way_out import with_way_out
@@ -155,7 +148,7 @@ def read_contents(folder: Path) -> Contents:
     Raises:
         ModelError: If a file is missing, damaged or not understood.
     """
-    theirs = json_of(folder / "config.json", LARGEST_CONFIG)
+    theirs = _settings(folder)
     try:
         return _contents(folder, theirs)
     except ModelError as error:
@@ -164,25 +157,20 @@ def read_contents(folder: Path) -> Contents:
 
 def _contents(folder, theirs):
     file = folder / "config.json"
-    family = family_of(file, theirs)
+    with problems_of(file):
+        reading = Reading(theirs)
+    family, head = reading.family, reading.head
     tokenizer, target_tokenizer = tokenizers_of(folder, family)
-    theirs |= {name: value for name, value in _writing_settings(folder).items() if theirs.get(name) is None}
-    tensors, head = stored_tensors(folder), head_of(family, theirs)
-    try:
+    with problems_of(folder):
         special = special_fields(tokenizer)
-        if special["separator"] and not gives_segments(folder):
-            special["separator"] = ()
-        config, longest = config_from(
-            file,
-            theirs,
-            special,
-            positions=_positions(family, tensors),
-            has_output=_has_output(head, tensors),
+    if special["separator"] and not gives_segments(folder):
+        special["separator"] = ()
+    tensors = stored_tensors(folder)
+    with problems_of(file):
+        config, longest = reading.config(
+            special, positions=_positions(family, tensors), has_output=_has_output(head, tensors)
         )
-    except ModelError:
-        raise
-    except (ValueError, ArithmeticError) as error:
-        raise ModelError("store.unusable", file=folder, reason=sentence_of(error)) from None
+        scale = reading.query_scale(config)
     card = {
         **origin_of(folder),
         "family": theirs["model_type"],
@@ -199,10 +187,7 @@ def _contents(folder, theirs):
     used = {source.name for source in sources.values()}
     card["left_out"] = _left_out(folder, family, head, tensors.keys() - used - copies.keys() - others)
     writes = target_tokenizer if config.architecture == "encoder-decoder" else None
-    zeros = tuple(
-        ending for ending, name in family.zeros.items() if not theirs.get(name, family.defaults.get(name))
-    )
-    scale = query_scale(file, theirs, config)
+    zeros = tuple(ending for ending, name in family.zeros.items() if not reading.setting(name))
     pooled = _pooled(config, family, tensors)
     return Contents(
         config, family, head, tokenizer, writes, tensors, sources, pooled, copies, card, scale, zeros
@@ -252,13 +237,11 @@ def _names(layers, ours) -> tuple[str, ...]:
     return (theirs,) if isinstance(theirs, str) else theirs
 
 
-def _writing_settings(folder):
-    """Return the settings of generation_config.json that say how a target begins; newer folders have it."""
-    file = folder / "generation_config.json"
-    if not file.is_file():
-        return {}
-    found = json_of(file, LARGEST_CONFIG)
-    return {name: found.get(name) for name in WRITING}
+def _settings(folder):
+    """Return the content of config.json; how a target begins, newer folders say in generation_config.json."""
+    found, file = json_of(folder / "config.json", LARGEST_CONFIG), folder / "generation_config.json"
+    writing = json_of(file, LARGEST_CONFIG) if file.is_file() else {}
+    return found | {name: writing.get(name) for name in WRITING if found.get(name) is None}
 
 
 def _task(config):

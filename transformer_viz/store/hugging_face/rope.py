@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from transformer_viz.language import Problem
 from transformer_viz.network.checks import is_positive
-from transformer_viz.store.format import ModelError
 from transformer_viz.store.hugging_face.families import FULL, SLIDING, Family
 from transformer_viz.store.limits import LARGEST_FIELDS
 
@@ -31,55 +30,64 @@ class Scaling(NamedTuple):
     longest: int | None = None
 
 
-def rotary(
-    file: Path, theirs: Mapping[str, Any], family: Family, values: Mapping[str, Any]
+def rotary_fields(
+    theirs: Mapping[str, Any], family: Family, fields: Mapping[str, Any]
 ) -> tuple[dict[str, Any], float]:
     """Return the fields of rotary positions, and what rotated queries and keys are multiplied by.
 
-    Older and newer files have them in different places. Arguments as for `by_layer.windows`.
+    Older and newer files have them in different places.
+
+    Args:
+        theirs: Content of config.json.
+        family: Of the model.
+        fields: Field of our config -> its value: those of its size.
 
     Raises:
-        ModelError: If they are incomplete, or scaled in a way that is not understood.
+        ValueError: If they are incomplete, or scaled in a way that is not understood.
     """
-    found = theirs.get("rope_parameters") or theirs.get("rope_scaling") or {}
-    if not isinstance(found, dict):
-        raise ModelError("hugging.rope", file=file)
-    has_kinds = not {FULL, SLIDING}.isdisjoint(found)
-    if has_kinds and len(family.rotary_bases) == 1:
-        raise ModelError("hugging.rope", file=file)
-    by_kind = found if has_kinds else {FULL: found}
+    ropes = _ropes(theirs, family)
     share = theirs.get("partial_rotary_factor", family.defaults.get("rotary_pct", 1))
-    share, bases, ropes, shares = theirs.get("rotary_pct", share), {}, {}, set()
-    for ours, (kind, name, default) in family.rotary_bases.items():
-        rope = ropes[ours] = by_kind.get(kind) or {}
-        if not isinstance(rope, dict):
-            raise ModelError("hugging.rope", file=file)
-        old = theirs.get(name, theirs.get("rotary_emb_base", default))
-        bases[ours] = rope.get("rope_theta", old)
-        shares.add(str(rope.get("partial_rotary_factor", share)))
-        share = rope.get("partial_rotary_factor", share)
-    width = values.get("head_dim") or _whole_ratio(values["d_model"], values["num_heads"])
-    good = all(map(is_positive, (*bases.values(), share, width))) and share <= 1
-    if not good or len(shares) > 1:
-        raise ModelError("hugging.rope", file=file)
-    width, fields, attention = int(width * share), dict[str, Any](), 1.0
-    for ours, base in bases.items():
-        scaling = _scaling(ropes[ours], theirs, width, base)
-        if scaling is None or (scaling.attention != 1 and len(bases) > 1):
-            raise ModelError("hugging.rope", file=file)
-        fields |= {ours: float(base), SCALING[ours]: scaling.factors}
+    share = theirs.get("rotary_pct", share)
+    shares = [share := rope.get("partial_rotary_factor", share) for rope in ropes.values()]
+    width = fields.get("head_dim") or _whole_ratio(fields["d_model"], fields["num_heads"])
+    _check(is_positive(share) and share <= 1 and is_positive(width) and all(each == share for each in shares))
+    found: dict[str, Any] = {"rotary_width": int(width * share)}
+    attention = 1.0
+    for ours, (_, name, default) in family.rotary_bases.items():
+        base = ropes[ours].get("rope_theta", theirs.get(name, theirs.get("rotary_emb_base", default)))
+        _check(is_positive(base))
+        scaling = _scaling(ropes[ours], theirs, found["rotary_width"], base)
         attention = scaling.attention
-        if scaling.longest is not None and type(values["max_len"]) is int:
-            fields["max_len"] = min(values["max_len"], scaling.longest)
-    return fields | {"rotary_width": width}, attention
+        _check(attention == 1 or len(ropes) == 1)
+        found |= {ours: float(base), SCALING[ours]: scaling.factors}
+        if scaling.longest is not None and type(fields["max_len"]) is int:
+            found["max_len"] = min(fields["max_len"], scaling.longest)
+    return found, attention
+
+
+def _check(is_understood):
+    if not is_understood:
+        raise Problem("hugging.rope")
+
+
+def _ropes(theirs, family):
+    """Return field of a base of wavelengths -> what the file says of these rotary positions."""
+    found = theirs.get("rope_parameters") or theirs.get("rope_scaling") or {}
+    _check(isinstance(found, dict))
+    has_kinds = not {FULL, SLIDING}.isdisjoint(found)
+    _check(not has_kinds or len(family.rotary_bases) > 1)
+    by_kind = found if has_kinds else {FULL: found}
+    ropes = {ours: by_kind.get(kind) or {} for ours, (kind, _, _) in family.rotary_bases.items()}
+    _check(all(isinstance(rope, dict) for rope in ropes.values()))
+    return ropes
 
 
 def _whole_ratio(width, heads):
     return width // heads if type(width) is int and type(heads) is int and heads > 0 else None
 
 
-def _scaling(rope, theirs, width, base) -> Scaling | None:
-    """Return the scaling of one base; None if it is not understood.
+def _scaling(rope, theirs, width, base) -> Scaling:
+    """Return the scaling of one base.
 
     "linear" multiplies all wavelengths by one factor (Chen et al., 2023). "llama3", as in Llama 3.1, and
     "yarn" (Peng et al., 2024, YaRN, section 3) leave alone the pairs that turn often within the context of
@@ -92,27 +100,25 @@ def _scaling(rope, theirs, width, base) -> Scaling | None:
         return Scaling()
     factor, pairs, longest = rope.get("factor"), width // 2, theirs.get("max_position_embeddings")
     if kind == "linear":
-        return Scaling((float(factor),) * pairs) if is_positive(factor) else None
+        _check(is_positive(factor))
+        return Scaling((float(factor),) * pairs)
     original = rope.get("original_max_position_embeddings", longest)
     original = theirs.get("original_max_position_embeddings", original)
-    if not is_positive(original) or original <= 1:
-        return None
+    _check(isinstance(kind, str) and kind in KINDS and is_positive(original) and original > 1)
     if factor is None and kind != "llama3" and is_positive(longest):
         factor = longest / original
-    if not isinstance(kind, str) or kind not in KINDS or not is_positive(factor):
-        return None
+    _check(is_positive(factor))
     turns = [original / (math.tau * base ** (2 * pair / width)) for pair in range(pairs)]
     found = KINDS[kind](rope, factor, original, turns)
-    given = rope.get("attention_factor")
-    if found is not None and given is not None:
-        found = found._replace(attention=given) if is_positive(given) else None
-    return found if found is not None and found.attention <= LARGEST_ATTENTION else None
+    if (given := rope.get("attention_factor")) is not None:
+        found = found._replace(attention=given)
+    _check(is_positive(found.attention) and found.attention <= LARGEST_ATTENTION)
+    return found
 
 
 def _llama3(rope, factor, _, turns):
     few, many = rope.get("low_freq_factor"), rope.get("high_freq_factor")
-    if not is_positive(few) or not is_positive(many) or not few < many:
-        return None
+    _check(is_positive(few) and is_positive(many) and few < many)
     return Scaling(_interpolated(factor, [(number - few) / (many - few) for number in turns]))
 
 
@@ -120,8 +126,7 @@ def _yarn(rope, factor, _, turns):
     """Interpolate over the number of a pair, from the one that turns 32 times to the one that turns once."""
     many, few = rope.get("beta_fast") or 32, rope.get("beta_slow") or 1
     ratio = turns[0] / turns[1] if len(turns) > 1 else math.inf  # of the turns of two neighbours
-    if not is_positive(few) or not is_positive(many) or not 1 < ratio < math.inf:
-        return None
+    _check(is_positive(few) and is_positive(many) and 1 < ratio < math.inf)
     first, last = (math.log(turns[0] / number) / math.log(ratio) for number in (many, few))
     if rope.get("truncate", True):
         first, last = math.floor(first), math.ceil(last)
@@ -137,8 +142,7 @@ def _yarn(rope, factor, _, turns):
 
 def _longrope(rope, factor, original, turns):
     factors = rope.get("short_factor")
-    if not isinstance(factors, list) or len(factors) != len(turns) or not all(map(is_positive, factors)):
-        return None
+    _check(isinstance(factors, list) and len(factors) == len(turns) and all(map(is_positive, factors)))
     attention = math.sqrt(1 + math.log(max(factor, 1)) / math.log(original))
     return Scaling(tuple(map(float, factors)), attention, int(original))
 

@@ -1,11 +1,16 @@
 """The tokenizer of a Hugging Face folder: its tokenizer.json, or what older folders have in its place."""
 
-import contextlib
 from pathlib import Path
 
-from transformer_viz.store.format import ModelError, disk_errors, sentence_of
+from transformer_viz.store.format import ModelError
 from transformer_viz.store.hugging_face.families import Family
-from transformer_viz.store.hugging_face.files import LARGEST_TOKENIZER, checked_size, json_of, text_of
+from transformer_viz.store.hugging_face.files import (
+    LARGEST_TOKENIZER,
+    bytes_of,
+    json_of,
+    problems_of,
+    text_of,
+)
 from transformer_viz.text.sentence_pieces import unigram_json
 from transformer_viz.text.wordpiece import wordpiece_json
 
@@ -26,8 +31,9 @@ def tokenizers_of(folder: Path, family: Family) -> tuple[str, str]:
     for side in (folder / "source.spm", folder / "target.spm"):
         if not side.is_file():
             raise ModelError("hugging.no_pieces", place=folder, name=side.name)
-        with disk_errors(side, "read"), _unusable(side):
-            found.append(unigram_json(checked_size(side, LARGEST_TOKENIZER).read_bytes(), ids))
+        content = bytes_of(side, LARGEST_TOKENIZER)
+        with problems_of(side):
+            found.append(unigram_json(content, ids))
     return found[0], found[1]
 
 
@@ -44,13 +50,13 @@ def _tokenizer(folder, family):
         return text_of(file, LARGEST_TOKENIZER)
     if family.wordpiece and vocabulary.is_file():
         lines = text_of(vocabulary, LARGEST_TOKENIZER).removesuffix("\n").split("\n")
-        with _unusable(vocabulary):
-            return wordpiece_json(lines, lower=_settings(folder).get("do_lower_case") is not False)
+        settings = _settings(folder)
+        with problems_of(vocabulary):
+            return wordpiece_json(lines, lower=settings.get("do_lower_case") is not False)
     if family.pieces is not None and (pieces := folder / family.pieces.file).is_file():
-        with disk_errors(pieces, "read"), _unusable(pieces):
-            return family.pieces.convert(
-                checked_size(pieces, LARGEST_TOKENIZER).read_bytes(), _settings(folder)
-            )
+        content, settings = bytes_of(pieces, LARGEST_TOKENIZER), _settings(folder)
+        with problems_of(pieces):
+            return family.pieces.convert(content, settings)
     raise ModelError("hugging.no_tokenizer", place=folder)
 
 
@@ -61,14 +67,3 @@ def _settings(folder):
         file = folder / name
         found |= json_of(file, LARGEST_TOKENIZER) if file.is_file() else {}
     return found
-
-
-@contextlib.contextmanager
-def _unusable(file):
-    """Raise what is wrong with a file as a `ModelError` with its name."""
-    try:
-        yield
-    except ModelError:
-        raise
-    except ValueError as error:
-        raise ModelError("store.unusable", file=file, reason=sentence_of(error)) from None
