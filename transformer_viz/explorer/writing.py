@@ -12,6 +12,7 @@ from transformer_viz.explorer.growing import looks_back, sized, up_to
 from transformer_viz.explorer.sampling import possible
 from transformer_viz.language import Problem
 from transformer_viz.network.config import never_written
+from transformer_viz.network.masks import readable
 from transformer_viz.network.tensors import KVCache
 from transformer_viz.trace.request import OWN, Request
 
@@ -164,7 +165,7 @@ class CachedDecoding:
 def _reading(model):
     """Return the compiled function from encoder inputs to what the decoder attends to."""
     return CompiledFunction(
-        lambda sources: (model.memory(sources), model.readable(sources)),
+        lambda sources: (model.memory(sources), readable(model.config, sources)),
         [tf.TensorSpec((None, None), tf.int32)],
     )
 

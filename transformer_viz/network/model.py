@@ -11,7 +11,7 @@ from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.head import ClassHead, VocabularyHead
 from transformer_viz.network.initial import initial
 from transformer_viz.network.layers import DecoderBlock, Dropout, EncoderBlock, normalisation
-from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
+from transformer_viz.network.masks import causal_mask, hides_nothing, own_masks, readable, window_mask
 from transformer_viz.network.positions import position_table
 from transformer_viz.network.relative import relative_bias
 from transformer_viz.network.rotary import rotation
@@ -125,7 +125,7 @@ class Transformer(keras.Model):
         target_ids: Tensor | None = None,
         *,
         attention_mask: Tensor | None = None,
-        unlimited_mask: Tensor | None = None,
+        full_attention_mask: Tensor | None = None,
         target_attention_mask: Tensor | None = None,
         cross_attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
@@ -142,7 +142,8 @@ class Transformer(keras.Model):
             target_ids: int32 (batch, target), the decoder input of an encoder-decoder.
             attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend: for the
                 self-attention over `token_ids`. None: the model's own.
-            unlimited_mask: The same for `config.unlimited_layers`. None: `attention_mask`, if that is given.
+            full_attention_mask: The same for `config.unlimited_layers`. None: `attention_mask`, if that is
+                given.
             target_attention_mask: The same for the self-attention over `target_ids`.
             cross_attention_mask: The same for the cross-attention.
             position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., subject to
@@ -158,28 +159,27 @@ class Transformer(keras.Model):
             `ModelTrace`.
         """
         changes = interventions or [None] * (len(self.encoder) + len(self.decoder))
-        own_mask = attention_mask
-        if attention_mask is None:
-            attention_mask = self.self_mask(token_ids, causal=self.config.causal)
-            own_mask = attention_mask if self._masks_anything else None
-            if self.config.unlimited_layers and unlimited_mask is None:
-                unlimited_mask = self.unlimited_mask(token_ids)
+        used = self._masks(
+            token_ids,
+            target_ids,
+            attention_mask=attention_mask,
+            full_attention_mask=full_attention_mask,
+            target_attention_mask=target_attention_mask,
+            cross_attention_mask=cross_attention_mask,
+        )
+        hides = attention_mask is not None or not hides_nothing(self.config)
         if position_table is None:
             position_table = self.position_table()
         x, *embeddings = self._embed(token_ids, self.token_embedding, position_ids, position_table)
         first, count = next(iter(self.config.stacks)), len(self.encoder)
-        unlimited_mask = own_mask if unlimited_mask is None else unlimited_mask
-        masks = self._by_layer(first, own_mask, unlimited_mask)
+        mask = used["attention_mask"] if hides else None
+        masks = self._by_layer(first, mask, used.get("full_attention_mask"))
         places = self._places(first, self._rows(token_ids, position_ids))
         x, encoder = self._encode(x, masks[:count], changes[:count], places[:count])
         memory = target_token = target_position = target_bias = None
         bias, masks, places = places[0].bias, masks[count:], places[count:]
         if target_ids is not None:
             memory = x
-            if cross_attention_mask is None:
-                cross_attention_mask = self.readable(token_ids)
-            if target_attention_mask is None:
-                target_attention_mask = self.self_mask(target_ids, causal=True)
             if target_position_table is None:
                 target_position_table = self.target_position_table()
             embedding = self.target_token_embedding or self.token_embedding
@@ -188,17 +188,18 @@ class Transformer(keras.Model):
             )
             places = self._places("decoder", self._rows(target_ids, target_position_ids))
             target_bias = places[0].bias
-            masks = [target_attention_mask] * len(self.decoder)
-        x, decoder = self._decode(x, masks, memory, cross_attention_mask, changes[count:], places)
+            masks = [used["target_attention_mask"]] * len(self.decoder)
+        cross_mask = used.get("cross_attention_mask")
+        x, decoder = self._decode(x, masks, memory, cross_mask, changes[count:], places)
         token, position, segment = embeddings
         return ModelTrace(
             token,
             position,
-            attention_mask,
+            used["attention_mask"],
             target_token,
             target_position,
-            target_attention_mask,
-            cross_attention_mask,
+            used.get("target_attention_mask"),
+            cross_mask,
             encoder,
             memory,
             decoder,
@@ -217,7 +218,7 @@ class Transformer(keras.Model):
             token_ids: int32 (batch, position).
         """
         x, *_ = self._embed(token_ids, self.token_embedding, None, self.position_table())
-        mask = self.self_mask(token_ids, causal=False) if self._masks_anything else None
+        mask = None if hides_nothing(self.config) else self._masks(token_ids)["attention_mask"]
         places = self._places("encoder", self._rows(token_ids, None))
         count = len(self.encoder)
         return self._encode(x, [mask] * count, [None] * count, places)[0]
@@ -243,13 +244,14 @@ class Transformer(keras.Model):
         """
         config, first = self.config, ops.shape(past.key)[3]
         length = first + ops.shape(token_ids)[1]
-        unlimited = mask = causal_mask(length, first)
+        index = ops.arange(length)
+        full = mask = causal_mask(index[first:], index)
         if config.window is not None:
-            mask = ops.logical_and(mask, window_mask(length, config.window, first))
-        masks = self._by_layer("decoder", mask, unlimited)
+            mask = mask & window_mask(index[first:], index, config.window)
+        masks = self._by_layer("decoder", mask, full)
         table = self.position_table() if memory is None else self.target_position_table()
         embedding = (memory is not None and self.target_token_embedding) or self.token_embedding
-        rows = ops.arange(length)[None] + config.padding_position
+        rows = index[None] + config.padding_position
         side = "" if memory is None else "target_"
         x, *_ = self._embed(token_ids, embedding, rows[:, first:], table, side)
         known, places = [], self._places("decoder", rows[:, first:], rows)
@@ -262,37 +264,24 @@ class Transformer(keras.Model):
         *_, logits = self._output(self._norm("decoder", x[:, -1:]), token_ids, None)
         return logits[:, 0], KVCache(*map(ops.stack, zip(*known, strict=True)))
 
-    @property
-    def _masks_anything(self):
-        """Whether the first stack's self-attention can have a mask that is not all True."""
-        config = self.config
-        return config.mask_padding or config.causal or config.window is not None
+    def _masks(self, token_ids, target_ids=None, **given) -> dict[str, Tensor]:
+        """Return name -> mask: those that are given, and the model's own in place of None."""
+        given = {name: mask for name, mask in given.items() if mask is not None}
+        if "attention_mask" in given:
+            given.setdefault("full_attention_mask", given["attention_mask"])
+        needed = {"attention_mask"}
+        if target_ids is not None:
+            needed |= {"target_attention_mask", "cross_attention_mask"}
+        if needed <= given.keys():
+            return given
+        texts = (ops.convert_to_tensor(ids) for ids in (token_ids, target_ids) if ids is not None)
+        sides = [side for ids in texts for side in (ids, ops.arange(ops.shape(ids)[1]))]
+        return own_masks(self.config, *sides) | given
 
-    def self_mask(self, token_ids: Tensor, *, causal: bool) -> Tensor:
-        """Return the model's own mask of self-attention: bool (batch, 1, query or 1, key)."""
-        return self._self_mask(token_ids, self.config.window, causal=causal)
-
-    def unlimited_mask(self, token_ids: Tensor) -> Tensor:
-        """Return the same for `config.unlimited_layers`."""
-        return self._self_mask(token_ids, None, causal=self.config.causal)
-
-    def _self_mask(self, token_ids, window, *, causal):
-        mask, length = self.readable(token_ids), ops.shape(token_ids)[1]
-        if causal:
-            mask = ops.logical_and(mask, causal_mask(length))
-        if window is not None:
-            mask = ops.logical_and(mask, window_mask(length, window))
-        return mask
-
-    def _by_layer(self, stack, limited, unlimited) -> list[Any]:
+    def _by_layer(self, stack, mask, full_mask) -> list[Any]:
         """Return the mask of each block of a stack, of those with and without a window."""
         layers = range(self.config.stacks[stack])
-        return [unlimited if layer in self.config.unlimited_layers else limited for layer in layers]
-
-    def readable(self, token_ids: Tensor) -> Tensor:
-        """Return which tokens may be attended to: bool (batch, 1, 1, key); not [PAD] if it is masked."""
-        mask = padding_mask(token_ids, self.config.pad_id)
-        return mask if self.config.mask_padding else ops.ones_like(mask)
+        return [full_mask if layer in self.config.unlimited_layers else mask for layer in layers]
 
     def position_ids(self, token_ids: Tensor) -> Tensor:
         """Return the row of the position table for each token: int (batch or 1, position)."""
@@ -400,7 +389,7 @@ class Transformer(keras.Model):
     def _output(self, x, token_ids, output_positions) -> tuple[Tensor | None, Tensor | None, Tensor]:
         """Return pooling weights, pooled vector and logits; models that predict tokens have only logits."""
         if self.class_head is not None:
-            return self.class_head(x, self.readable(token_ids)[:, 0, 0])
+            return self.class_head(x, readable(self.config, token_ids)[:, 0, 0])
         if self.vocabulary_head is None:
             return None, None, x[:, 0, :0]
         if output_positions is not None:
