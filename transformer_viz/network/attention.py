@@ -25,14 +25,6 @@ NOT_IN_ATTENTION = PositionsInAttention()
 """Of a model that adds its positions to the embeddings."""
 
 
-def masked_score(scores: Tensor) -> float:
-    """Return the value that replaces masked scores in the softmax: about the lowest of their type.
-
-    It is finite, so that a fully masked row is not NaN.
-    """
-    return -65504.0 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -3.38e38
-
-
 def attend(
     query: Tensor,
     key: Tensor,
@@ -53,8 +45,7 @@ def attend(
         value: (batch, head, key, value_dim).
         attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key). None: no mask,
             which saves a pass over the scores.
-        intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge; a score gate
-            multiplies the products before the cap, not the position bias, which a gate of 0 leaves out.
+        intervention: `Intervention` to apply, or None.
         bias: The bias of relative positions, (batch or 1, head, query, key); None: none.
         cap: `TransformerConfig.score_cap`.
 
@@ -62,36 +53,53 @@ def attend(
         scores (batch, head, query, key), before mask and intervention; weights (batch, head, query, key),
         rows summing to 1, or to 0 if fully masked; context (batch, head, query, value_dim).
     """
+    change = intervention or Intervention()
     products = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
-    scores = capped(products, cap)
-    scores = scores if bias is None else scores + bias
-    if intervention is None and attention_mask is None:
-        weights = ops.softmax(scores, axis=-1)
-        return scores, weights, ops.matmul(weights, value)
-    if intervention is None:
-        weights = ops.softmax(ops.where(attention_mask, scores, masked_score(scores)), axis=-1)
-        weights = ops.where(attention_mask, weights, 0.0)
-        return scores, weights, ops.matmul(weights, value)
-    allowed = intervention.score_bias > -math.inf
-    if attention_mask is not None:
-        allowed = ops.logical_and(attention_mask, allowed)
-    gated = scores
-    if intervention.score_gate is not None:
-        gated = capped(products * intervention.score_gate, cap)
-        gated = gated if bias is None else gated + ops.where(intervention.score_gate == 0, 0.0, bias)
-    biased = ops.where(allowed, gated + intervention.score_bias, masked_score(scores))
-    weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
-    if intervention.weight_patch is not None:
-        weights = weights + intervention.weight_patch
-    context = ops.matmul(weights, value) * intervention.head_gate
-    if intervention.context_patch is not None:
-        context = context + intervention.context_patch
+    scores = capped(products, cap) if bias is None else capped(products, cap) + bias
+    asked, allowed = _changed_scores(scores, products, attention_mask, change, bias, cap)
+    weights = changed(masked_softmax(asked, allowed), change.weight_gate, change.weight_patch)
+    context = changed(ops.matmul(weights, value), change.head_gate, change.context_patch)
     return scores, weights, context
+
+
+def masked_softmax(scores: Tensor, attention_mask: Tensor | None) -> Tensor:
+    """Return the softmax over the keys that may be attended to; without any, a row of zeros."""
+    if attention_mask is None:
+        return ops.softmax(scores, axis=-1)
+    weights = ops.softmax(ops.where(attention_mask, scores, masked_score(scores)), axis=-1)
+    return ops.where(attention_mask, weights, 0.0)
+
+
+def masked_score(scores: Tensor) -> float:
+    """Return the value that replaces masked scores in the softmax: about the lowest of their type.
+
+    It is finite, so that a fully masked row is not NaN.
+    """
+    return -65504.0 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -3.38e38
+
+
+def changed(x: Tensor, gate: Tensor | None, patch: Tensor | None) -> Tensor:
+    """Return x * gate + patch; without either, that part is left out."""
+    x = x if gate is None else x * gate
+    return x if patch is None else x + patch
 
 
 def capped(x: Tensor, cap: float | None) -> Tensor:
     """Return cap * tanh(x / cap), which is between -cap and cap; without a cap, `x` itself."""
     return x if cap is None else cap * ops.tanh(x / cap)
+
+
+def _changed_scores(scores, products, attention_mask, change, bias, cap) -> tuple[Tensor, Tensor | None]:
+    """Return the scores and the mask after the score gate and the score bias of an `Intervention`."""
+    if change.score_gate is not None:
+        scores = capped(products * change.score_gate, cap)
+        if bias is not None:
+            scores = scores + ops.where(change.score_gate == 0, 0.0, bias)
+    if change.score_bias is None:
+        return scores, attention_mask
+    kept = change.score_bias > -math.inf
+    allowed = kept if attention_mask is None else ops.logical_and(attention_mask, kept)
+    return scores + change.score_bias, allowed
 
 
 class MultiHeadAttention(keras.layers.Layer):

@@ -147,16 +147,16 @@ class ModelTrace(NamedTuple):
 
 
 class Intervention(NamedTuple):
-    """A change to one attention call, as tensors: a new one needs no recompilation.
+    """A change to one attention call, as tensors: a new one needs no recompilation. None changes nothing.
 
     weights = softmax(capped(query.key / sqrt(head_dim) * score_gate) + position bias + score_bias)
         * weight_gate + weight_patch
     context = (weights @ value) * head_gate + context_patch
     """
 
-    head_gate: Tensor  # (head, query or 1, 1)  0 ablates the head
-    score_bias: Tensor  # (head, query, key)  added before the softmax; -inf cuts the edge
-    weight_gate: Tensor  # (head, query, key)  multiplies after the softmax; 0 mutes the edge
+    head_gate: Tensor | None = None  # (head, query or 1, 1)  0 ablates the head
+    score_bias: Tensor | None = None  # (head, query, key)  added before the softmax; -inf cuts the edge
+    weight_gate: Tensor | None = None  # (head, query, key)  multiplies after the softmax; 0 mutes the edge
     weight_patch: Tensor | None = None  # (head, query, key)  with a gate of 0, replaces the weights
     context_patch: Tensor | None = None  # (head, query, value_dim)  with a gate of 0, replaces the context
     score_gate: Tensor | None = None  # (head, query, key)  0 makes attention uniform: no position bias either
