@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.network.attention import MultiHeadAttention, PositionsInAttention, attend
+from transformer_viz.network.attention import MultiHeadAttention, PositionsInAttention, attend, rotation
+from transformer_viz.network.block import EncoderBlock
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.network.layers import EncoderBlock, FeedForward
-from transformer_viz.network.rotary import rotation
+from transformer_viz.network.layers import FeedForward
 from transformer_viz.network.tensors import AXES, AttentionTrace, Intervention
 
 SIZES = {

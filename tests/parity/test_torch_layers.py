@@ -10,7 +10,7 @@ CASES = [(kind, norm) for kind in ("encoder", "decoder") for norm in ("post", "p
 
 @pytest.mark.parametrize(("kind", "norm"), CASES)
 def test_blocks_equal_pytorchs_with_the_same_parameters(kind, norm):
-    from transformer_viz.network.layers import DecoderBlock, EncoderBlock
+    from transformer_viz.network.block import DecoderBlock, EncoderBlock
 
     config, shapes = block_shapes(kind, norm)
     values = parameters(shapes)

@@ -1,4 +1,4 @@
-"""Scaled dot-product and multi-head attention, which return all their tensors."""
+"""Scaled dot-product and multi-head attention, which return all their tensors; positions inside of them."""
 
 import math
 from typing import Any, NamedTuple
@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import keras
 
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.network.initial import initial
+from transformer_viz.network.layers import Shape, dense, project
+from transformer_viz.network.positions import relative_buckets
 from transformer_viz.network.tensors import AttentionTrace, Intervention, KVCache, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
-
-Shape = tuple[int | None, ...]
 
 
 class PositionsInAttention(NamedTuple):
@@ -188,6 +187,29 @@ class MultiHeadAttention(keras.layers.Layer):
         return ops.swapaxes(split, 1, 2)
 
 
+def rotation(
+    position_ids: Tensor, width: int, base: float, scaling: tuple[float, ...] = ()
+) -> tuple[Tensor, Tensor]:
+    """Return the cosines and sines for positions (Su et al., 2021, section 3.2.2).
+
+    The pair i of numbers turns by position * base^(-2i / width) / stretch_i.
+
+    Args:
+        position_ids: int (batch or 1, position).
+        width: Numbers of a head that turn.
+        base: Base of the wavelengths.
+        scaling: `TransformerConfig.rotary_scaling`, (width / 2), or () for none.
+
+    Returns:
+        Two of float32 (batch or 1, 1, position, width / 2).
+    """
+    speed = base ** (-ops.arange(0, width, 2, dtype="float32") / width)
+    if scaling:
+        speed = speed / ops.convert_to_tensor(scaling, dtype="float32")
+    angle = ops.cast(position_ids, "float32")[:, None, :, None] * speed
+    return ops.cos(angle), ops.sin(angle)
+
+
 def rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     """Return queries or keys rotated by their positions (Su et al., 2021, section 3.2.2).
 
@@ -204,18 +226,23 @@ def rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     return ops.concatenate(parts, axis=-1)
 
 
-def dense(units: int, *, bias: bool, name: str, activation: Any = None) -> keras.layers.Dense:
-    """Return a dense layer."""
-    kernel = initial("glorot_uniform")
-    return keras.layers.Dense(
-        units, use_bias=bias, activation=activation, kernel_initializer=kernel, name=name
-    )
+def relative_bias(
+    config: TransformerConfig, table: Tensor, query_ids: Tensor, key_ids: Tensor, *, causal: bool
+) -> Tensor:
+    """Return the relative position bias of self-attention (Raffel et al., 2020, section 2.1).
 
+    Args:
+        config: `TransformerConfig`.
+        table: float (relative_buckets, num_heads).
+        query_ids: int (batch or 1, query), their positions.
+        key_ids: int (batch or 1, key).
+        causal: Whether the stack has a causal mask.
 
-def project(layer: keras.layers.Dense, x: Tensor) -> Tensor:
-    """Return layer(x) of (batch, position, width) as a product of two matrices.
-
-    On three axes TensorFlow computes shapes in ten small operations; for short texts they dominate.
+    Returns:
+        float (batch or 1, head, query, key).
     """
-    rows = layer(ops.reshape(x, (-1, x.shape[-1])))
-    return ops.reshape(rows, (-1, ops.shape(x)[1], rows.shape[-1]))
+    reach = config.relative_reach
+    buckets = relative_buckets(config.relative_buckets, reach, causal=causal)
+    distance = key_ids[:, None, :] - query_ids[:, :, None]
+    bias = ops.take(ops.take(table, buckets, axis=0), ops.clip(distance, -reach, reach) + reach, axis=0)
+    return ops.transpose(bias, (0, 3, 1, 2))

@@ -6,15 +6,13 @@ from typing import Any, Self
 
 import keras
 
-from transformer_viz.network.attention import NOT_IN_ATTENTION, PositionsInAttention, Shape, dense, project
+from transformer_viz.network.attention import NOT_IN_ATTENTION, PositionsInAttention, relative_bias, rotation
+from transformer_viz.network.block import DecoderBlock, EncoderBlock
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.head import ClassHead, VocabularyHead
-from transformer_viz.network.initial import initial
-from transformer_viz.network.layers import DecoderBlock, Dropout, EncoderBlock, normalisation
+from transformer_viz.network.layers import Dropout, Shape, dense, initial, normalisation, project
 from transformer_viz.network.masks import causal_mask, hides_nothing, own_masks, readable, window_mask
 from transformer_viz.network.positions import position_table
-from transformer_viz.network.relative import relative_bias
-from transformer_viz.network.rotary import rotation
 from transformer_viz.network.tensors import BlockIntervention, KVCache, ModelTrace, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
