@@ -11,6 +11,7 @@ from transformer_viz.explorer.forward import CompiledFunction, Prepared
 from transformer_viz.network.masks import own_masks
 from transformer_viz.network.tensors import Attentions, AttentionTrace, flatten, weights_only
 from transformer_viz.text.encoding import Encoding
+from transformer_viz.trace.interventions import ATTENTION_KINDS
 from transformer_viz.trace.trace import by_layer
 
 MOST_TEXTS = 32
@@ -89,21 +90,17 @@ def _attention_of(text, row, arrays):
     source, target = text.source, text.target
     written = target or source
     names = {
-        "encoder": ("encoder.{}.attention", "attention_mask", source, source),
-        "decoder": (
-            "decoder.{}.self_attention",
-            "target_attention_mask" if target else "attention_mask",
-            written,
-            written,
-        ),
-        "cross": ("decoder.{}.cross_attention", "cross_attention_mask", written, source),
+        "encoder": ("attention_mask", source, source),
+        "decoder": ("target_attention_mask" if target else "attention_mask", written, written),
+        "cross": ("cross_attention_mask", written, source),
     }
     found = {}
-    for kind, (name, mask, queries, keys) in names.items():
+    for kind, (mask, queries, keys) in names.items():
         shape = len(queries.ids), len(keys.ids)
         layers, own = [], []
-        while (weights := arrays.get(f"{name.format(len(layers))}.weights")) is not None:
-            mask_of_layer = arrays.get(f"{name.format(len(layers))}_mask")
+        stack, field = ATTENTION_KINDS[kind]
+        while (weights := arrays.get(f"{stack}.{len(layers)}.{field}.weights")) is not None:
+            mask_of_layer = arrays.get(f"{stack}.{len(layers)}.{field}_mask")
             own.append(None if mask_of_layer is None else _cut(mask_of_layer, row, shape))
             layers.append(_only(_cut(weights, row, shape)))
         if layers:

@@ -109,8 +109,8 @@ class MultiHeadAttention(keras.layers.Layer):
 
     Call arguments:
         x: float (batch, query, d_model), the queries' side.
-        source: float (batch, key, d_model), the keys' and values' side; `x` itself for self-attention.
-        attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
+        source: float (batch, key, d_model), the keys' and values' side; None: `x`, for self-attention.
+        attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend; None: no mask.
         intervention: `Intervention`, or None.
         past: `KVCache` of the keys in front of those of `source`, or None.
         places: `PositionsInAttention` of self-attention.
@@ -149,14 +149,14 @@ class MultiHeadAttention(keras.layers.Layer):
     def call(
         self,
         x: Tensor,
-        source: Tensor,
-        attention_mask: Tensor | None,
+        source: Tensor | None = None,
+        attention_mask: Tensor | None = None,
         intervention: Intervention | None = None,
         past: KVCache | None = None,
         places: PositionsInAttention = NOT_IN_ATTENTION,
     ) -> AttentionTrace:
         """Compute attention; see the class."""
-        config = self.config
+        config, source = self.config, x if source is None else source
         query = self._split_heads(project(self.query_dense, x), config.num_heads)
         key = self._split_heads(project(self.key_dense, source), config.num_kv_heads)
         value = self._split_heads(project(self.value_dense, source), config.num_kv_heads)

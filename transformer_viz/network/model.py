@@ -7,7 +7,7 @@ from typing import Any, Self
 import keras
 
 from transformer_viz.network.attention import NOT_IN_ATTENTION, PositionsInAttention, relative_bias, rotation
-from transformer_viz.network.block import DecoderBlock, EncoderBlock
+from transformer_viz.network.block import Block
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.head import ClassHead, VocabularyHead
 from transformer_viz.network.layers import Dropout, Shape, dense, initial, normalisation, project
@@ -75,8 +75,10 @@ class Transformer(keras.Model):
             )
             for stack in stacks
         }
-        self.encoder = [EncoderBlock(config, i, name=f"encoder_{i}") for i in range(depth.get("encoder", 0))]
-        self.decoder = [DecoderBlock(config, i, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
+        self.encoder, self.decoder = (
+            [Block(config, stack, i, name=f"{stack}_{i}") for i in range(depth.get(stack, 0))]
+            for stack in ("encoder", "decoder")
+        )
         normed = depth if config.final_norm else ()
         self.norms = {stack: normalisation(config, f"{stack}_norm") for stack in normed}
         self.vocabulary_head = VocabularyHead(config, name=HEAD) if config.predicts_tokens else None
@@ -173,7 +175,7 @@ class Transformer(keras.Model):
         mask = used["attention_mask"] if hides else None
         masks = self._by_layer(first, mask, used.get("full_attention_mask"))
         places = self._places(first, self._rows(token_ids, position_ids))
-        x, encoder = self._encode(x, masks[:count], changes[:count], places[:count])
+        x, encoder = self._run("encoder", x, masks[:count], changes[:count], places[:count])
         memory = target_token = target_position = target_bias = None
         bias, masks, places = places[0].bias, masks[count:], places[count:]
         if target_ids is not None:
@@ -188,7 +190,7 @@ class Transformer(keras.Model):
             target_bias = places[0].bias
             masks = [used["target_attention_mask"]] * len(self.decoder)
         cross_mask = used.get("cross_attention_mask")
-        x, decoder = self._decode(x, masks, memory, cross_mask, changes[count:], places)
+        x, decoder = self._run("decoder", x, masks, changes[count:], places, memory, cross_mask)
         token, position, segment = embeddings
         return ModelTrace(
             token,
@@ -219,7 +221,7 @@ class Transformer(keras.Model):
         mask = None if hides_nothing(self.config) else self._masks(token_ids)["attention_mask"]
         places = self._places("encoder", self._rows(token_ids, None))
         count = len(self.encoder)
-        return self._encode(x, [mask] * count, [None] * count, places)[0]
+        return self._run("encoder", x, [mask] * count, [None] * count, places)[0]
 
     def extend(
         self,
@@ -361,25 +363,15 @@ class Transformer(keras.Model):
         }
         return [found[each] for each in used]
 
-    def _encode(self, x, masks, changes, places):
-        """Return the residual stream after the encoder, and the traces of its blocks."""
+    def _run(self, stack, x, masks, changes, places, memory=None, cross_mask=None):
+        """Return the residual stream after a stack, and the traces of its blocks."""
         blocks = []
-        for block, mask, change, place in zip(self.encoder, masks, changes, places, strict=True):
-            trace = block(x, mask, intervention=change, places=place)
-            x = trace.resid_post
-            own = len(blocks) in self.config.unlimited_layers
-            blocks.append(trace._replace(attention_mask=mask) if own else trace)
-        return self._norm("encoder", x), tuple(blocks)
-
-    def _decode(self, x, masks, memory, cross_mask, changes, places):
-        """Return the residual stream after the decoder, and the traces of its blocks."""
-        blocks = []
-        for block, mask, change, place in zip(self.decoder, masks, changes, places, strict=True):
+        for block, mask, change, place in zip(getattr(self, stack), masks, changes, places, strict=True):
             trace = block(x, mask, memory, cross_mask, intervention=change, places=place)
             x = trace.resid_post
             own = len(blocks) in self.config.unlimited_layers
             blocks.append(trace._replace(self_attention_mask=mask) if own else trace)
-        return self._norm("decoder", x), tuple(blocks)
+        return self._norm(stack, x), tuple(blocks)
 
     def _norm(self, stack, x):
         return self.norms[stack](x) if stack in self.norms else x
