@@ -309,12 +309,13 @@ class ForwardPass:
             ids = np.zeros_like(ids)  # no token is at a distance from another
             written = None if target_ids is None else np.zeros_like(written)
         rows = token_ids.shape[1] + first if changes.position_ids is None else ids.max() + 1
-        table = self._table(changes.positions, "position_table", rows + changes.shift)
+        table = self._table(changes.positions, self.model.embedding, rows + changes.shift)
         found = {"position_ids": ids, "position_table": table[changes.shift :]}
         if target_ids is not None:
             rows = target_ids.shape[1] + first
             found["target_position_ids"] = written
-            found["target_position_table"] = self._table(changes.positions, "target_position_table", rows)
+            table = self._table(changes.positions, self.model.target_embedding, rows)
+            found["target_position_table"] = table
         return found
 
     def _used_masks(self, prepared):
@@ -337,7 +338,7 @@ class ForwardPass:
     def _position_ids(self, asked, token_ids) -> np.ndarray:
         """Return the positions asked for, or the model's own: int32 (batch or 1, position)."""
         if asked is None:
-            own: Any = keras.ops.convert_to_numpy(self.model.position_ids(token_ids))
+            own: Any = keras.ops.convert_to_numpy(self.model.embedding.position_ids(token_ids))
             return own
         ids, length = np.asarray(asked), token_ids.shape[1]
         if ids.shape != (length,) or ids.dtype.kind not in "iu" or (ids < 0).any():
@@ -347,10 +348,10 @@ class ForwardPass:
             )
         return ids.astype(np.int32)[None]
 
-    def _table(self, positions, own, rows):
+    def _table(self, positions, embedding, rows):
         """Return the requested position table or the model's own; computed tables are cached."""
         if positions is None or isinstance(positions, str):
-            table = self._cached_table(None if positions == self.config.positions else positions, own)
+            table = self._cached_table(None if positions == self.config.positions else positions, embedding)
         else:
             table = np.asarray(positions, np.float32)
             if table.ndim != 2 or table.shape[1] != self.config.embedding_dim:
@@ -362,14 +363,14 @@ class ForwardPass:
             raise Problem("positions.rows", rows=int(table.shape[0]), row=int(rows - 1))
         return table
 
-    def _cached_table(self, kind, own):
-        if (own, kind) not in self._tables:
-            table = getattr(self.model, own)()
+    def _cached_table(self, kind, embedding):
+        if (embedding, kind) not in self._tables:
+            table = embedding.position_table()
             if kind is not None:
                 table = self._computed_table(kind, table.shape[0])
             numbers: Any = keras.ops.convert_to_numpy(table)
-            self._tables[own, kind] = tf.constant(numbers)
-        return self._tables[own, kind]
+            self._tables[embedding, kind] = tf.constant(numbers)
+        return self._tables[embedding, kind]
 
     def _computed_table(self, positions, rows):
         kinds = [kind for kind in CHOICES["positions"] if kind not in ("learned", "rotary", "relative")]

@@ -40,6 +40,11 @@ def dense(units: int, *, bias: bool, name: str, activation: Any = None) -> keras
     )
 
 
+def table(rows: int, width: int, *, name: str) -> keras.layers.Embedding:
+    """Return a table of trained vectors."""
+    return keras.layers.Embedding(rows, width, embeddings_initializer=initial("uniform"), name=name)
+
+
 def project(layer: keras.layers.Dense, x: Tensor) -> Tensor:
     """Return layer(x) of (batch, position, width) as a product of two matrices.
 
