@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from transformer_viz.language import Words
-from transformer_viz.network.tensors import AttentionTrace, DecoderBlockTrace, EncoderBlockTrace, ModelTrace
+from transformer_viz.network.tensors import AttentionTrace, BlockTrace, ModelTrace
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import role_name, role_order, share_texts
 from transformer_viz.pictures.lens import head_metrics
@@ -60,14 +60,14 @@ def capped(found, cap):
 
 
 def encoder_block(found, stream):
-    made = {"attention": found, "resid_pre": stream, "attention_input": stream}
-    return EncoderBlockTrace(**dict.fromkeys(EncoderBlockTrace._fields) | made)
+    made = {"self_attention": found, "resid_pre": stream, "self_attention_input": stream}
+    return BlockTrace(**dict.fromkeys(BlockTrace._fields) | made)
 
 
 def decoder_block(own, cross, stream):
     made = {"self_attention": own, "resid_pre": stream, "self_attention_input": stream}
     made |= {"cross_attention": cross, "resid_mid": stream, "cross_attention_input": stream / 2}
-    return DecoderBlockTrace(**dict.fromkeys(DecoderBlockTrace._fields) | made)
+    return BlockTrace(**dict.fromkeys(BlockTrace._fields) | made)
 
 
 def embedded(random, size):

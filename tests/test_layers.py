@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from transformer_viz.network.attention import MultiHeadAttention, PositionsInAttention, attend
+from transformer_viz.network.attention import MultiHeadAttention, PositionsInAttention, attend, rotation
+from transformer_viz.network.block import Block
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.network.layers import EncoderBlock, FeedForward
-from transformer_viz.network.rotary import rotation
+from transformer_viz.network.layers import FeedForward
 from transformer_viz.network.tensors import AXES, AttentionTrace, Intervention
 
 SIZES = {
@@ -212,14 +212,14 @@ def test_without_a_feed_forward_layer_nothing_is_added():
 @pytest.mark.parametrize("ffn_dim", [0, 19])
 def test_residual_stream_is_the_sum_of_what_was_added(norm, ffn_dim):
     config = TransformerConfig(d_model=14, num_heads=7, ffn_dim=ffn_dim, norm=norm, dropout=0.3)
-    block = EncoderBlock(config)
+    block = Block(config, "encoder")
     block.build((None, None, 14))
     x = RANDOM.normal(size=(2, 5, 14)).astype("float32")
     trace = to_numpy(block(x, np.array(True)))
     mid, post = x + trace.attention.output, trace.resid_mid + trace.ffn.output
     if norm == "post":
-        mid = to_numpy(block.attention_norm(mid))
-        post = to_numpy(block.ffn_norm(post)) if ffn_dim else post
+        mid = to_numpy(block.self_attention.sum_norm(mid))
+        post = to_numpy(block.ffn.sum_norm(post)) if ffn_dim else post
     assert_array_equal(trace.resid_pre, x)
     assert_allclose(trace.resid_mid, mid, atol=1e-6)
     assert_allclose(trace.resid_post, post, atol=1e-6)
@@ -227,13 +227,15 @@ def test_residual_stream_is_the_sum_of_what_was_added(norm, ffn_dim):
 
 def test_without_residual_the_bare_sub_layer_goes_on():
     config = TransformerConfig(d_model=14, num_heads=7, ffn_dim=0, norm="none", residual=False)
-    trace = to_numpy(EncoderBlock(config)(RANDOM.normal(size=(2, 5, 14)).astype("float32"), np.array(True)))
+    trace = to_numpy(
+        Block(config, "encoder")(RANDOM.normal(size=(2, 5, 14)).astype("float32"), np.array(True))
+    )
     assert_array_equal(trace.resid_post, trace.attention.output)
 
 
 def test_norm_is_over_the_last_axis_with_the_stated_epsilon():
     config = TransformerConfig(d_model=14, num_heads=7)
-    norm = EncoderBlock(config).attention_norm
+    norm = Block(config, "encoder").self_attention.sum_norm
     x = RANDOM.normal(size=(2, 5, 14)).astype("float32")
     expected = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6)
     assert_allclose(to_numpy(norm(x)), expected, atol=1e-5)

@@ -186,7 +186,7 @@ def test_a_window_hides_what_is_farther_away(small_config):
 def test_the_padding_position_is_a_row_of_its_own(small_config):
     model = Transformer(small_config.replace(padding_position=True))
     ids = np.array([[5, 17, 0]], np.int32)
-    table, trace = to_numpy(model.position_table()), to_numpy(model.trace(ids))
+    table, trace = to_numpy(model.embedding.position_table()), to_numpy(model.trace(ids))
     assert table.shape == (24, 14)
     assert_array_equal(trace.position_embedding[0], table[[1, 2, 0]])
 
@@ -221,11 +221,11 @@ def test_every_architecture_learns_under_fit(explored):
 def test_position_ids_choose_the_rows_of_the_table(small_model):
     ids = np.array([[6, 5, 4, 3, 2, 1, 0]], dtype=np.int32)
     trace = to_numpy(small_model.trace(TOKENS, position_ids=ids))
-    assert_array_equal(trace.position_embedding[0], to_numpy(small_model.position_table())[ids[0]])
+    assert_array_equal(trace.position_embedding[0], to_numpy(small_model.embedding.position_table())[ids[0]])
 
 
 def test_a_zero_table_takes_the_positions_away(small_model):
-    table = np.zeros_like(to_numpy(small_model.position_table()))
+    table = np.zeros_like(to_numpy(small_model.embedding.position_table()))
     order = [6, 5, 4, 3, 2, 1, 0]
     trace = to_numpy(small_model.trace(TOKENS, position_table=table))
     permuted = to_numpy(small_model.trace(TOKENS[:, order], position_table=table))

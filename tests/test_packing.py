@@ -27,7 +27,7 @@ def test_a_token_reads_its_own_text_and_nothing_after_it():
     config = TransformerConfig(architecture="decoder", num_layers=2, window=1, unlimited_layers=(1,))
     inputs = rows.inputs(config)
     assert_array_equal(inputs["attention_mask"], np.array(near, bool)[None, None])
-    assert_array_equal(inputs["unlimited_mask"], np.array(causal, bool)[None, None])
+    assert_array_equal(inputs["full_attention_mask"], np.array(causal, bool)[None, None])
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 7, 21, 64])

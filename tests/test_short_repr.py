@@ -21,8 +21,7 @@ def values(translator):
         "Explorer": translator,
         "Trace": trace,
         "ModelTrace": trace.values,
-        "EncoderBlockTrace": trace.encoder[0],
-        "DecoderBlockTrace": trace.decoder[0],
+        "BlockTrace": trace.decoder[0],
         "AttentionTrace": trace.encoder[0].attention,
         "Attentions": trace.kinds()["cross"],
         "ActivationPatch": patch,
@@ -52,7 +51,7 @@ def test_every_public_value_is_shown_on_one_short_line_without_numbers_of_arrays
 def test_a_trace_is_shown_by_its_texts_its_layers_and_its_output(values):
     assert repr(values["Trace"]) == (
         "Trace(model='translator', text='a lovely film', target_text='one two', "
-        "encoder=2 × EncoderBlockTrace, decoder=3 × DecoderBlockTrace, probs=float32 (3, 13))"
+        "encoder=2 × BlockTrace, decoder=3 × BlockTrace, probs=float32 (3, 13))"
     )
 
 

@@ -104,6 +104,15 @@ def test_an_encoder_decoder_has_three_kinds_each_with_its_own_mask_and_tokens(tr
         assert not any(layer.weights[~allowed].any() for layer in found.layers)
 
 
+def test_a_file_of_a_former_version_names_an_encoders_self_attention_otherwise(trace, tmp_path):
+    trace.save(tmp_path / "t.npz")
+    with np.load(tmp_path / "t.npz") as file:
+        former = {name.replace(".self_attention", ".attention"): file[name] for name in file.files}
+    assert "encoder.0.attention.weights" in former
+    np.savez(tmp_path / "former.npz", **former)
+    assert Trace.load(tmp_path / "former.npz") == trace
+
+
 def test_a_saved_trace_holds_no_pickle(trace, tmp_path):
     trace.save(tmp_path / "t.npz")
     with np.load(tmp_path / "t.npz", allow_pickle=False) as file:

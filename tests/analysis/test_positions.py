@@ -72,7 +72,7 @@ def test_it_is_the_table_a_model_adds(kind, small_config):
     from small_models import with_random_parameters
 
     model = with_random_parameters(small_config.replace(positions=kind, max_len=11))
-    assert_array_equal(np.asarray(model.position_table()), position_table(kind, 11, 14))
+    assert_array_equal(np.asarray(model.embedding.position_table()), position_table(kind, 11, 14))
     added = np.asarray(model.trace(np.array([[5, 4, 3]])).position_embedding)
     assert_array_equal(added[0], position_table(kind, 3, 14))
 

@@ -17,7 +17,7 @@ import transformer_viz as tv
 from transformer_viz import store
 from transformer_viz.cli.main import main
 from transformer_viz.language import sentence_of
-from transformer_viz.network.initial import parameters_to_be_read
+from transformer_viz.network.layers import parameters_to_be_read
 from transformer_viz.network.model import Transformer
 from transformer_viz.pictures.parameters import parameters_of
 from transformer_viz.questions.evaluation.measure import evaluate

@@ -10,11 +10,11 @@ CASES = [(kind, norm) for kind in ("encoder", "decoder") for norm in ("post", "p
 
 @pytest.mark.parametrize(("kind", "norm"), CASES)
 def test_blocks_equal_pytorchs_with_the_same_parameters(kind, norm):
-    from transformer_viz.network.layers import DecoderBlock, EncoderBlock
+    from transformer_viz.network.block import Block
 
     config, shapes = block_shapes(kind, norm)
     values = parameters(shapes)
-    block = (EncoderBlock if kind == "encoder" else DecoderBlock)(config, name="block")
+    block = Block(config, kind, name="block")
     block.build((None, None, config.d_model))
     for variable in block.weights:
         variable.assign(values[variable.path.partition("/")[2]])

@@ -155,7 +155,7 @@ def reading(weights):
     trace = encoder_trace(TOKENS, layers=1, heads=1)
     block = trace.encoder[0]
     found = block.attention._replace(weights=np.asarray(weights, np.float32)[None])
-    values = trace.values._replace(encoder=(block._replace(attention=found),))
+    values = trace.values._replace(encoder=(block._replace(self_attention=found),))
     return dataclasses.replace(trace, values=values)
 
 

@@ -199,7 +199,7 @@ def test_each_change_asks_a_question_of_its_own():
 
 
 def test_the_table_is_the_models_own(small_model, small_config):
-    learned = np.asarray(small_model.position_table())
+    learned = np.asarray(small_model.embedding.position_table())
     [heatmap] = figures(open_page(model="small", view="table"))
     assert_array_equal(array(heatmap["data"][0]["z"]), learned)
     app = open_page(model="hotel-zh", view="table", rows="30")

@@ -92,21 +92,22 @@ def traces():
     random, block = np.random.default_rng(8), made["biased"].encoder[0]
     attention, bias = with_bias(random, block.attention, np.ones((1, 7, 7), bool))
     values = made["biased"].values._replace(
-        encoder=(block._replace(attention=attention),), position_bias=bias
+        encoder=(block._replace(self_attention=attention),), position_bias=bias
     )
     made["biased"] = Trace(**{**vars(made["biased"]), "values": values})
     made["rotated"] = encoder_trace(TOKENS, layers=1)
     [block] = made["rotated"].encoder
     rotated = block.attention._replace(unrotated=block.attention.query[..., ::-1])
-    values = made["rotated"].values._replace(encoder=(block._replace(attention=rotated),))
+    values = made["rotated"].values._replace(encoder=(block._replace(self_attention=rotated),))
     made["rotated"] = Trace(**{**vars(made["rotated"]), "values": values})
     made["layers"] = encoder_trace(TOKENS, mask=np.tri(7, dtype=bool)[None])
     first, second = made["layers"].encoder
     second = second._replace(
-        attention_mask=~np.tri(7, k=-2, dtype=bool)[None], attention=capped(second.attention, CAP)
+        self_attention_mask=~np.tri(7, k=-2, dtype=bool)[None],
+        self_attention=capped(second.attention, CAP),
     )
     own = np.stack([np.tri(7, k=place, dtype=bool) for place in range(3)])
-    values = made["layers"].values._replace(encoder=(first, second._replace(attention_mask=own)))
+    values = made["layers"].values._replace(encoder=(first, second._replace(self_attention_mask=own)))
     made["each"] = Trace(**{**vars(made["layers"]), "values": values})
     values = made["layers"].values._replace(encoder=(first, second), score_cap=np.float32(CAP))
     made["layers"] = Trace(**{**vars(made["layers"]), "values": values})

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from transformer_viz.network.config import END_ID, PAD_ID, START_ID, TransformerConfig
+from transformer_viz.network.masks import causal_mask, window_mask
 
 
 class PackedRows(NamedTuple):
@@ -35,7 +36,7 @@ class PackedRows(NamedTuple):
             "attention_mask": self.mask(causal=bool(config.causal), window=config.window),
         }
         if config.unlimited_layers:
-            found["unlimited_mask"] = self.mask(causal=bool(config.causal))
+            found["full_attention_mask"] = self.mask(causal=bool(config.causal))
         return found
 
     @property
@@ -53,9 +54,9 @@ class PackedRows(NamedTuple):
         texts, index = self.texts, np.arange(self.token_ids.shape[1])
         mask = texts[:, :, None] == texts[:, None, :]
         if causal:
-            mask &= index[None, :] <= index[:, None]
+            mask &= causal_mask(index, index)
         if window is not None:
-            mask &= np.abs(index[None, :] - index[:, None]) <= window
+            mask &= window_mask(index, index, window)
         return mask[:, None]
 
 

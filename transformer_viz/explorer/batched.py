@@ -1,18 +1,17 @@
 """The attention of many texts, several in one forward pass."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-import keras
 import numpy as np
 import tensorflow as tf
 
 from transformer_viz.data.batches import pad
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.explorer.forward import CompiledFunction, Prepared
-from transformer_viz.network.masks import padding_mask
+from transformer_viz.network.masks import own_masks
 from transformer_viz.network.tensors import Attentions, AttentionTrace, flatten, weights_only
 from transformer_viz.text.encoding import Encoding
+from transformer_viz.trace.interventions import ATTENTION_KINDS
 from transformer_viz.trace.trace import by_layer
 
 MOST_TEXTS = 32
@@ -20,8 +19,6 @@ MOST_TEXTS = 32
 
 MOST_WEIGHTS = 8_000_000
 """Most attention weights of a batch over all layers and heads, unless it is a single text."""
-
-ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 
 def batched_attention(
@@ -78,17 +75,11 @@ def _run(explorer, batch):
 
 def _compiled(model):
     """Return the compiled function from token ids of each stack to weights and masks, by their names."""
-    config, pad_id = model.config, model.config.pad_id
+    config = model.config.replace(mask_padding=True)
 
-    def run(token_ids, target_ids=None):
-        real = padding_mask(token_ids, pad_id)
-        masks = {"attention_mask": ops.logical_and(model.self_mask(token_ids, causal=config.causal), real)}
-        if config.unlimited_layers:
-            masks["unlimited_mask"] = ops.logical_and(model.unlimited_mask(token_ids), real)
-        if target_ids is not None:
-            own = ops.logical_and(model.self_mask(target_ids, causal=True), padding_mask(target_ids, pad_id))
-            masks |= {"target_ids": target_ids, "target_attention_mask": own, "cross_attention_mask": real}
-        trace = weights_only(model.trace(token_ids, **masks))
+    def run(*texts):
+        sides = [side for ids in texts for side in (ids, tf.range(tf.shape(ids)[1]))]
+        trace = weights_only(model.trace(*texts, **own_masks(config, *sides)))
         return flatten(trace._replace(logits=None))
 
     return CompiledFunction(run, [tf.TensorSpec((None, None), tf.int32)] * len(config.stacks))
@@ -99,21 +90,17 @@ def _attention_of(text, row, arrays):
     source, target = text.source, text.target
     written = target or source
     names = {
-        "encoder": ("encoder.{}.attention", "attention_mask", source, source),
-        "decoder": (
-            "decoder.{}.self_attention",
-            "target_attention_mask" if target else "attention_mask",
-            written,
-            written,
-        ),
-        "cross": ("decoder.{}.cross_attention", "cross_attention_mask", written, source),
+        "encoder": ("attention_mask", source, source),
+        "decoder": ("target_attention_mask" if target else "attention_mask", written, written),
+        "cross": ("cross_attention_mask", written, source),
     }
     found = {}
-    for kind, (name, mask, queries, keys) in names.items():
+    for kind, (mask, queries, keys) in names.items():
         shape = len(queries.ids), len(keys.ids)
         layers, own = [], []
-        while (weights := arrays.get(f"{name.format(len(layers))}.weights")) is not None:
-            mask_of_layer = arrays.get(f"{name.format(len(layers))}_mask")
+        stack, field = ATTENTION_KINDS[kind]
+        while (weights := arrays.get(f"{stack}.{len(layers)}.{field}.weights")) is not None:
+            mask_of_layer = arrays.get(f"{stack}.{len(layers)}.{field}_mask")
             own.append(None if mask_of_layer is None else _cut(mask_of_layer, row, shape))
             layers.append(_only(_cut(weights, row, shape)))
         if layers:

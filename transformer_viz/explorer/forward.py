@@ -15,6 +15,7 @@ import tensorflow as tf
 from transformer_viz.language import Problem
 from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import CHOICES, NO_ID, TransformerConfig
+from transformer_viz.network.masks import own_masks
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.named_masks import named_mask
 from transformer_viz.network.positions import position_table
@@ -24,9 +25,6 @@ from transformer_viz.trace import interventions
 from transformer_viz.trace.order import named_order
 from transformer_viz.trace.request import UNCHANGED, Changes, Request
 from transformer_viz.trace.trace import by_layer
-
-USE_OWN = -1
-"""Sentinel in masks and position ids: use the model's own value."""
 
 
 def stand_in(config: TransformerConfig, tokenizer: Tokenizer) -> int | None:
@@ -85,12 +83,14 @@ class Prepared(NamedTuple):
     Attributes:
         source: The tokenized text.
         target: The tokenized target of an encoder-decoder; None for other models.
+        changes: The changes of the request.
         inputs: Name -> tensor: texts, masks and positions.
         interventions: Name -> tensor with a leading layer axis; {} if there are none.
     """
 
     source: Encoding
     target: Encoding | None
+    changes: Changes
     inputs: dict[str, Tensor]
     interventions: dict[str, Tensor]
 
@@ -123,9 +123,11 @@ class ForwardPass:
     @property
     def signature(self) -> dict[str, tf.TensorSpec]:
         """Name -> shape of each of `Prepared.inputs`; all axes except widths are open."""
-        ids, mask = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,) * 4, tf.int32)
+        ids, mask = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,) * 4, tf.bool)
         table = tf.TensorSpec((None, self.config.embedding_dim), tf.float32)
         specs = {"token_ids": ids, "attention_mask": mask, "position_ids": ids, "position_table": table}
+        if self.config.unlimited_layers:
+            specs["full_attention_mask"] = mask
         if self.target_tokenizer is not None:
             specs |= {"target_ids": ids, "target_attention_mask": mask, "cross_attention_mask": mask}
             specs |= {"target_position_ids": ids, "target_position_table": table}
@@ -151,14 +153,29 @@ class ForwardPass:
             ValueError: If the request refers to something that does not exist.
         """
         source, target = self._encode_texts(request)
-        inputs = {"token_ids": source.ids[None]} | self._masks(request.changes, source, target)
-        if target is not None:
-            inputs["target_ids"] = target.ids[None]
-        inputs |= self._positions(request.changes, source, target)
-        prepared = Prepared(source, target, inputs, {})
+        texts = [each.ids[None] for each in (source, target) if each is not None]
+        prepared = Prepared(source, target, request.changes, self.inputs(request.changes, *texts), {})
         if not request.changes.has_interventions:
             return prepared
         return prepared._replace(interventions=self.interventions(prepared, request.changes, means=means))
+
+    def inputs(
+        self, changes: Changes, token_ids: np.ndarray, target_ids: np.ndarray | None = None
+    ) -> dict[str, Tensor]:
+        """Return `Prepared.inputs` of texts of one length.
+
+        Args:
+            changes: The changes; of them, only masks and positions matter.
+            token_ids: int32 (batch, position).
+            target_ids: int32 (batch, target), for an encoder-decoder.
+
+        Raises:
+            ValueError: If a mask or positions do not fit the texts.
+        """
+        inputs = {"token_ids": token_ids} | self._masks(changes, token_ids, target_ids)
+        if target_ids is not None:
+            inputs["target_ids"] = target_ids
+        return inputs | self._positions(changes, token_ids, target_ids)
 
     def interventions(
         self, prepared: Prepared, changes: Changes, *, means: Mapping[str, np.ndarray] | None = None
@@ -185,10 +202,6 @@ class ForwardPass:
 
         Without interventions the result is the same, to the bit, as with neutral ones.
         """
-        inputs = {**inputs, **self._used(inputs, inputs["token_ids"], inputs.get("target_ids"))}
-        for side in ("", "target_")[: len(self.config.stacks)]:
-            own, name = self.model.position_ids(inputs[f"{side or 'token_'}ids"]), f"{side}position_ids"
-            inputs[name] = tf.where(inputs[name] == USE_OWN, own, inputs[name])
         changes = None if interventions is None else self._by_block(interventions)
         return self.model.trace(**inputs, interventions=changes)
 
@@ -259,77 +272,84 @@ class ForwardPass:
             raise ValueError("[START] keeps its place: `order` must begin with 0.")
         return reordered
 
-    def _masks(self, changes, source, target):
-        """Return name -> mask, as inputs of the compiled pass."""
-        sides = {"attention_mask": (source.ids, source.ids)}
-        if target is not None:
-            sides["target_attention_mask"] = (target.ids, target.ids)
-            sides["cross_attention_mask"] = (target.ids, source.ids)
-        return {
-            name: _mask(name, getattr(changes, name), self.config, len(queries), keys)
-            for name, (queries, keys) in sides.items()
-        }
+    def _masks(self, changes, token_ids, target_ids) -> dict[str, np.ndarray]:
+        """Return name -> mask: those asked for, and the model's own in place of the others.
 
-    def _positions(self, changes, source, target):
+        A mask of self-attention that is asked for holds in all blocks, also in those without a window.
+        """
+        written = token_ids if target_ids is None else target_ids
+        sides = {
+            "attention_mask": ("attention_mask", token_ids, token_ids),
+            "full_attention_mask": ("attention_mask", token_ids, token_ids),
+            "target_attention_mask": ("target_attention_mask", written, written),
+            "cross_attention_mask": ("cross_attention_mask", written, token_ids),
+        }
+        index, target_index = np.arange(token_ids.shape[1]), np.arange(written.shape[1])
+        masks = own_masks(self.config, token_ids, index, target_ids, target_index)
+        for name, own in masks.items():
+            field, queries, keys = sides[name]
+            asked = getattr(changes, field)
+            if asked is not None:
+                mask = _mask(field, asked, self.config, queries.shape[1], keys)
+                masks[name] = np.broadcast_to(mask, np.broadcast_shapes(mask.shape, own.shape))
+        return masks
+
+    def _positions(self, changes, token_ids, target_ids):
         """Return name -> position ids and tables, as inputs of the compiled pass."""
         first = self.config.padding_position
-        ids = _position_ids(changes.position_ids, len(source.ids))
-        target_ids = _position_ids(None, 0)
+        ids = self._position_ids(changes.position_ids, token_ids)
+        written = None if target_ids is None else self._position_ids(None, target_ids)
         config, asked = self.config, changes.positions
         if config.positions_in_attention and asked not in (None, config.positions, "none"):
             raise Problem("positions.in_scores", kind=config.positions)
         acts_on_scores = config.positions_in_attention or config.has_relative_bias
         if acts_on_scores and isinstance(asked, str) and asked == "none":
-            ids = np.zeros((1, len(source.ids)), np.int32)  # no token is at a distance from another
-            target_ids = np.zeros((1, 0 if target is None else len(target.ids)), np.int32)
-        rows = len(source.ids) + first if changes.position_ids is None else ids.max() + 1
-        table = self._table(changes.positions, "position_table", rows + changes.shift)
+            ids = np.zeros_like(ids)  # no token is at a distance from another
+            written = None if target_ids is None else np.zeros_like(written)
+        rows = token_ids.shape[1] + first if changes.position_ids is None else ids.max() + 1
+        table = self._table(changes.positions, self.model.embedding, rows + changes.shift)
         found = {"position_ids": ids, "position_table": table[changes.shift :]}
-        if target is not None:
-            rows = len(target.ids) + first
-            found["target_position_ids"] = target_ids
-            found["target_position_table"] = self._table(changes.positions, "target_position_table", rows)
+        if target_ids is not None:
+            rows = target_ids.shape[1] + first
+            found["target_position_ids"] = written
+            table = self._table(changes.positions, self.model.target_embedding, rows)
+            found["target_position_table"] = table
         return found
 
     def _used_masks(self, prepared):
         """Return kind of attention -> the mask in use: bool, broadcastable to (layer, head, query, key)."""
-        inputs = prepared.inputs
-        used = self._used(inputs, inputs["token_ids"], inputs.get("target_ids"))
-        used = {name: np.asarray(mask)[0] for name, mask in used.items()}
-        first, count = next(iter(self.config.stacks)), self.config.num_layers
-        unlimited = used.pop("unlimited_mask", None)
-        own = [unlimited if layer in self.config.unlimited_layers else None for layer in range(count)]
-        found = {first: by_layer(used.pop("attention_mask"), own)}
-        return found | {
-            kind: mask[None] for kind, mask in zip(("decoder", "cross"), used.values(), strict=False)
-        }
+        masks = {name: mask[0] for name, mask in prepared.inputs.items() if name.endswith("_mask")}
+        first, full = next(iter(self.config.stacks)), masks.get("full_attention_mask")
+        layers = range(self.config.num_layers)
+        own = [full if layer in self.config.unlimited_layers else None for layer in layers]
+        found = {first: by_layer(masks["attention_mask"], own)}
+        if prepared.target is not None:
+            found["decoder"] = masks["target_attention_mask"][None]
+            found["cross"] = masks["cross_attention_mask"][None]
+        return found
 
     def _tensors(self, changes, lengths, masks, means=None):
         """Return name -> array of `changes`, each with a leading layer axis."""
         built = interventions.build(self.config, changes, lengths, masks, means)
         return {name: array for stack, part in built.items() for name, array in flatten(part, stack).items()}
 
-    def _used(self, given, token_ids, target_ids):
-        """Return name -> mask in use, as arguments of the model: those given, or the model's own.
+    def _position_ids(self, asked, token_ids) -> np.ndarray:
+        """Return the positions asked for, or the model's own: int32 (batch or 1, position)."""
+        if asked is None:
+            own: Any = keras.ops.convert_to_numpy(self.model.embedding.position_ids(token_ids))
+            return own
+        ids, length = np.asarray(asked), token_ids.shape[1]
+        if ids.shape != (length,) or ids.dtype.kind not in "iu" or (ids < 0).any():
+            raise ValueError(
+                f"`position_ids` must be {length} whole numbers from 0, one for each token. "
+                f"Received: {np.ravel(asked).tolist()}."
+            )
+        return ids.astype(np.int32)[None]
 
-        A mask of self-attention that is given holds in all blocks, also in those without a window.
-        """
-        own = {"attention_mask": self.model.self_mask(token_ids, causal=self.config.causal)}
-        if target_ids is not None:
-            own["target_attention_mask"] = self.model.self_mask(target_ids, causal=True)
-            own["cross_attention_mask"] = self.model.readable(token_ids)
-        sources = {name: given[name] for name in own}
-        if self.config.unlimited_layers:
-            own["unlimited_mask"] = self.model.unlimited_mask(token_ids)
-            sources["unlimited_mask"] = given["attention_mask"]
-        return {
-            name: tf.where(sources[name] == USE_OWN, mask, sources[name] == 1) for name, mask in own.items()
-        }
-
-    def _table(self, positions, own, rows):
+    def _table(self, positions, embedding, rows):
         """Return the requested position table or the model's own; computed tables are cached."""
         if positions is None or isinstance(positions, str):
-            table = self._cached_table(None if positions == self.config.positions else positions, own)
+            table = self._cached_table(None if positions == self.config.positions else positions, embedding)
         else:
             table = np.asarray(positions, np.float32)
             if table.ndim != 2 or table.shape[1] != self.config.embedding_dim:
@@ -341,14 +361,14 @@ class ForwardPass:
             raise Problem("positions.rows", rows=int(table.shape[0]), row=int(rows - 1))
         return table
 
-    def _cached_table(self, kind, own):
-        if (own, kind) not in self._tables:
-            table = getattr(self.model, own)()
+    def _cached_table(self, kind, embedding):
+        if (embedding, kind) not in self._tables:
+            table = embedding.position_table()
             if kind is not None:
                 table = self._computed_table(kind, table.shape[0])
             numbers: Any = keras.ops.convert_to_numpy(table)
-            self._tables[own, kind] = tf.constant(numbers)
-        return self._tables[own, kind]
+            self._tables[embedding, kind] = tf.constant(numbers)
+        return self._tables[embedding, kind]
 
     def _computed_table(self, positions, rows):
         kinds = [kind for kind in CHOICES["positions"] if kind not in ("learned", "rotary", "relative")]
@@ -357,13 +377,11 @@ class ForwardPass:
         return position_table(positions, rows, self.config.embedding_dim)
 
 
-def _mask(name, value, config, queries, key_ids):
-    """Return a mask as graph input: int32 (1, head or 1, query or 1, key or 1), or `USE_OWN`."""
-    if value is None:
-        return np.full((1, 1, 1, 1), USE_OWN, np.int32)
-    if isinstance(value, str):
-        value = named_mask(value, queries, key_ids, config.pad_id)
-    mask, shape = np.asarray(value), (config.num_heads, queries, len(key_ids))
+def _mask(name, asked, config, queries, key_ids) -> np.ndarray:
+    """Return a mask that is asked for: bool (batch or 1, head or 1, query or 1, key or 1)."""
+    if isinstance(asked, str):
+        return np.stack([named_mask(asked, queries, row, config.pad_id) for row in key_ids])[:, None]
+    mask, shape = np.asarray(asked), (config.num_heads, queries, key_ids.shape[1])
     fits = mask.ndim <= 3 and all(
         size in (1, want) for size, want in zip(mask.shape[::-1], shape[::-1], strict=False)
     )
@@ -372,16 +390,4 @@ def _mask(name, value, config, queries, key_ids):
             f"`{name}` must be bool and broadcast to (head, query, key) = {shape}. "
             f"Received {mask.dtype} of shape {mask.shape}."
         )
-    return mask.reshape((1,) * (4 - mask.ndim) + mask.shape).astype(np.int32)
-
-
-def _position_ids(value, length):
-    if value is None:
-        return np.full((1, 1), USE_OWN, np.int32)
-    ids = np.asarray(value)
-    if ids.shape != (length,) or ids.dtype.kind not in "iu" or (ids < 0).any():
-        raise ValueError(
-            f"`position_ids` must be {length} whole numbers from 0, one for each token. "
-            f"Received: {np.ravel(value).tolist()}."
-        )
-    return ids.astype(np.int32)[None]
+    return mask.reshape((1,) * (4 - mask.ndim) + mask.shape)

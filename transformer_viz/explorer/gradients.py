@@ -115,9 +115,8 @@ def _with_probes(interventions, probes, config):
     """Return the interventions with the probes added."""
     interventions = dict(interventions)
     for kind in attention_kinds(config):
-        field = "cross_attention" if kind == "cross" else "self_attention"
         for patch in ("weight_patch", "context_patch"):
-            interventions[f"{ATTENTION_KINDS[kind][0]}.{field}.{patch}"] += probes[f"{kind}.{patch}"]
+            interventions[".".join((*ATTENTION_KINDS[kind], patch))] += probes[f"{kind}.{patch}"]
     for stack, layers in config.stacks.items():
         first = tf.reshape(tf.one_hot(0, layers), (layers, 1, 1))
         interventions[f"{stack}.resid_pre.value"] += first * probes[stack]

@@ -12,6 +12,7 @@ from transformer_viz.explorer.growing import looks_back, sized, up_to
 from transformer_viz.explorer.sampling import possible
 from transformer_viz.language import Problem
 from transformer_viz.network.config import never_written
+from transformer_viz.network.masks import readable
 from transformer_viz.network.tensors import KVCache
 from transformer_viz.trace.request import OWN, Request
 
@@ -138,7 +139,7 @@ class CachedDecoding:
         self._read = ()
         if config.has_encoder:
             self._read = explorer.compiled("read", lambda: _reading(model))(sources)
-        layers, sizes = len(model.decoder), (config.head_dim, config.value_dim)
+        layers, sizes = len(model.decoder.blocks), (config.head_dim, config.value_dim)
         self._nothing = KVCache(*(tf.zeros((layers, 1, config.num_heads, 0, size)) for size in sizes))
         self._rows: dict[tuple[int, ...], int] = {}
         self._past = self._nothing
@@ -164,7 +165,7 @@ class CachedDecoding:
 def _reading(model):
     """Return the compiled function from encoder inputs to what the decoder attends to."""
     return CompiledFunction(
-        lambda sources: (model.memory(sources), model.readable(sources)),
+        lambda sources: (model.memory(sources), readable(model.config, sources)),
         [tf.TensorSpec((None, None), tf.int32)],
     )
 
@@ -172,7 +173,7 @@ def _reading(model):
 def _extending(model):
     """Return the compiled function (new token ids, rows they continue, past, memory) -> (log probs, past)."""
     config = model.config
-    layers, heads, sizes = len(model.decoder), config.num_heads, (config.head_dim, config.value_dim)
+    layers, heads, sizes = len(model.decoder.blocks), config.num_heads, (config.head_dim, config.value_dim)
     past = KVCache(*(tf.TensorSpec((layers, None, heads, None, size)) for size in sizes))
     ids, rows = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)
     memory = [tf.TensorSpec((None, None, config.d_model)), tf.TensorSpec((None, 1, 1, None), tf.bool)]

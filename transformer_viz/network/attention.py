@@ -1,4 +1,4 @@
-"""Scaled dot-product and multi-head attention, which return all their tensors."""
+"""Scaled dot-product and multi-head attention, which return all their tensors; positions inside of them."""
 
 import math
 from typing import Any, NamedTuple
@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 import keras
 
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.network.initial import initial
+from transformer_viz.network.layers import Shape, dense, project
+from transformer_viz.network.positions import relative_buckets
 from transformer_viz.network.tensors import AttentionTrace, Intervention, KVCache, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
-
-Shape = tuple[int | None, ...]
 
 
 class PositionsInAttention(NamedTuple):
@@ -23,14 +22,6 @@ class PositionsInAttention(NamedTuple):
 
 NOT_IN_ATTENTION = PositionsInAttention()
 """Of a model that adds its positions to the embeddings."""
-
-
-def masked_score(scores: Tensor) -> float:
-    """Return the value that replaces masked scores in the softmax: about the lowest of their type.
-
-    It is finite, so that a fully masked row is not NaN.
-    """
-    return -65504.0 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -3.38e38
 
 
 def attend(
@@ -53,8 +44,7 @@ def attend(
         value: (batch, head, key, value_dim).
         attention_mask: bool, True = may attend; broadcastable to (batch, head, query, key). None: no mask,
             which saves a pass over the scores.
-        intervention: `Intervention` to apply, or None. A score bias of -inf masks the edge; a score gate
-            multiplies the products before the cap, not the position bias, which a gate of 0 leaves out.
+        intervention: `Intervention` to apply, or None.
         bias: The bias of relative positions, (batch or 1, head, query, key); None: none.
         cap: `TransformerConfig.score_cap`.
 
@@ -62,36 +52,53 @@ def attend(
         scores (batch, head, query, key), before mask and intervention; weights (batch, head, query, key),
         rows summing to 1, or to 0 if fully masked; context (batch, head, query, value_dim).
     """
+    change = intervention or Intervention()
     products = ops.matmul(query / math.sqrt(key.shape[-1]), ops.swapaxes(key, -1, -2))
-    scores = capped(products, cap)
-    scores = scores if bias is None else scores + bias
-    if intervention is None and attention_mask is None:
-        weights = ops.softmax(scores, axis=-1)
-        return scores, weights, ops.matmul(weights, value)
-    if intervention is None:
-        weights = ops.softmax(ops.where(attention_mask, scores, masked_score(scores)), axis=-1)
-        weights = ops.where(attention_mask, weights, 0.0)
-        return scores, weights, ops.matmul(weights, value)
-    allowed = intervention.score_bias > -math.inf
-    if attention_mask is not None:
-        allowed = ops.logical_and(attention_mask, allowed)
-    gated = scores
-    if intervention.score_gate is not None:
-        gated = capped(products * intervention.score_gate, cap)
-        gated = gated if bias is None else gated + ops.where(intervention.score_gate == 0, 0.0, bias)
-    biased = ops.where(allowed, gated + intervention.score_bias, masked_score(scores))
-    weights = ops.softmax(biased, axis=-1) * ops.where(allowed, intervention.weight_gate, 0.0)
-    if intervention.weight_patch is not None:
-        weights = weights + intervention.weight_patch
-    context = ops.matmul(weights, value) * intervention.head_gate
-    if intervention.context_patch is not None:
-        context = context + intervention.context_patch
+    scores = capped(products, cap) if bias is None else capped(products, cap) + bias
+    asked, allowed = _changed_scores(scores, products, attention_mask, change, bias, cap)
+    weights = changed(masked_softmax(asked, allowed), change.weight_gate, change.weight_patch)
+    context = changed(ops.matmul(weights, value), change.head_gate, change.context_patch)
     return scores, weights, context
+
+
+def masked_softmax(scores: Tensor, attention_mask: Tensor | None) -> Tensor:
+    """Return the softmax over the keys that may be attended to; without any, a row of zeros."""
+    if attention_mask is None:
+        return ops.softmax(scores, axis=-1)
+    weights = ops.softmax(ops.where(attention_mask, scores, masked_score(scores)), axis=-1)
+    return ops.where(attention_mask, weights, 0.0)
+
+
+def masked_score(scores: Tensor) -> float:
+    """Return the value that replaces masked scores in the softmax: about the lowest of their type.
+
+    It is finite, so that a fully masked row is not NaN.
+    """
+    return -65504.0 if keras.backend.standardize_dtype(scores.dtype) == "float16" else -3.38e38
+
+
+def changed(x: Tensor, gate: Tensor | None, patch: Tensor | None) -> Tensor:
+    """Return x * gate + patch; without either, that part is left out."""
+    x = x if gate is None else x * gate
+    return x if patch is None else x + patch
 
 
 def capped(x: Tensor, cap: float | None) -> Tensor:
     """Return cap * tanh(x / cap), which is between -cap and cap; without a cap, `x` itself."""
     return x if cap is None else cap * ops.tanh(x / cap)
+
+
+def _changed_scores(scores, products, attention_mask, change, bias, cap) -> tuple[Tensor, Tensor | None]:
+    """Return the scores and the mask after the score gate and the score bias of an `Intervention`."""
+    if change.score_gate is not None:
+        scores = capped(products * change.score_gate, cap)
+        if bias is not None:
+            scores = scores + ops.where(change.score_gate == 0, 0.0, bias)
+    if change.score_bias is None:
+        return scores, attention_mask
+    kept = change.score_bias > -math.inf
+    allowed = kept if attention_mask is None else ops.logical_and(attention_mask, kept)
+    return scores + change.score_bias, allowed
 
 
 class MultiHeadAttention(keras.layers.Layer):
@@ -102,8 +109,8 @@ class MultiHeadAttention(keras.layers.Layer):
 
     Call arguments:
         x: float (batch, query, d_model), the queries' side.
-        source: float (batch, key, d_model), the keys' and values' side; `x` itself for self-attention.
-        attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend.
+        source: float (batch, key, d_model), the keys' and values' side; None: `x`, for self-attention.
+        attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend; None: no mask.
         intervention: `Intervention`, or None.
         past: `KVCache` of the keys in front of those of `source`, or None.
         places: `PositionsInAttention` of self-attention.
@@ -142,14 +149,14 @@ class MultiHeadAttention(keras.layers.Layer):
     def call(
         self,
         x: Tensor,
-        source: Tensor,
-        attention_mask: Tensor | None,
+        source: Tensor | None = None,
+        attention_mask: Tensor | None = None,
         intervention: Intervention | None = None,
         past: KVCache | None = None,
         places: PositionsInAttention = NOT_IN_ATTENTION,
     ) -> AttentionTrace:
         """Compute attention; see the class."""
-        config = self.config
+        config, source = self.config, x if source is None else source
         query = self._split_heads(project(self.query_dense, x), config.num_heads)
         key = self._split_heads(project(self.key_dense, source), config.num_kv_heads)
         value = self._split_heads(project(self.value_dense, source), config.num_kv_heads)
@@ -180,6 +187,29 @@ class MultiHeadAttention(keras.layers.Layer):
         return ops.swapaxes(split, 1, 2)
 
 
+def rotation(
+    position_ids: Tensor, width: int, base: float, scaling: tuple[float, ...] = ()
+) -> tuple[Tensor, Tensor]:
+    """Return the cosines and sines for positions (Su et al., 2021, section 3.2.2).
+
+    The pair i of numbers turns by position * base^(-2i / width) / stretch_i.
+
+    Args:
+        position_ids: int (batch or 1, position).
+        width: Numbers of a head that turn.
+        base: Base of the wavelengths.
+        scaling: `TransformerConfig.rotary_scaling`, (width / 2), or () for none.
+
+    Returns:
+        Two of float32 (batch or 1, 1, position, width / 2).
+    """
+    speed = base ** (-ops.arange(0, width, 2, dtype="float32") / width)
+    if scaling:
+        speed = speed / ops.convert_to_tensor(scaling, dtype="float32")
+    angle = ops.cast(position_ids, "float32")[:, None, :, None] * speed
+    return ops.cos(angle), ops.sin(angle)
+
+
 def rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     """Return queries or keys rotated by their positions (Su et al., 2021, section 3.2.2).
 
@@ -196,18 +226,23 @@ def rotate(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     return ops.concatenate(parts, axis=-1)
 
 
-def dense(units: int, *, bias: bool, name: str, activation: Any = None) -> keras.layers.Dense:
-    """Return a dense layer."""
-    kernel = initial("glorot_uniform")
-    return keras.layers.Dense(
-        units, use_bias=bias, activation=activation, kernel_initializer=kernel, name=name
-    )
+def relative_bias(
+    config: TransformerConfig, table: Tensor, query_ids: Tensor, key_ids: Tensor, *, causal: bool
+) -> Tensor:
+    """Return the relative position bias of self-attention (Raffel et al., 2020, section 2.1).
 
+    Args:
+        config: `TransformerConfig`.
+        table: float (relative_buckets, num_heads).
+        query_ids: int (batch or 1, query), their positions.
+        key_ids: int (batch or 1, key).
+        causal: Whether the stack has a causal mask.
 
-def project(layer: keras.layers.Dense, x: Tensor) -> Tensor:
-    """Return layer(x) of (batch, position, width) as a product of two matrices.
-
-    On three axes TensorFlow computes shapes in ten small operations; for short texts they dominate.
+    Returns:
+        float (batch or 1, head, query, key).
     """
-    rows = layer(ops.reshape(x, (-1, x.shape[-1])))
-    return ops.reshape(rows, (-1, ops.shape(x)[1], rows.shape[-1]))
+    reach = config.relative_reach
+    buckets = relative_buckets(config.relative_buckets, reach, causal=causal)
+    distance = key_ids[:, None, :] - query_ids[:, :, None]
+    bias = ops.take(ops.take(table, buckets, axis=0), ops.clip(distance, -reach, reach) + reach, axis=0)
+    return ops.transpose(bias, (0, 3, 1, 2))

@@ -17,6 +17,7 @@ import numpy as np
 from transformer_viz.language import Problem
 from transformer_viz.network.checks import listed
 from transformer_viz.network.config import MASK_ID, TransformerConfig
+from transformer_viz.network.shapes import in_other_stack
 
 CHOSEN = {
     "labels",
@@ -107,14 +108,12 @@ def inherited(parent: TransformerConfig, child: TransformerConfig) -> dict[str, 
     if parent.is_foreign:
         known |= {name for name in shapes if name.partition("/")[0] in POOLED}
     for name in shapes:
-        layer, _, rest = name.partition("/")
-        if layer in ("classifier", "output") and not _same_outputs(parent, child):
+        if name.partition("/")[0] in ("classifier", "output") and not _same_outputs(parent, child):
             continue
-        if parent.architecture == "decoder" and not child.has_decoder:
-            layer = layer.replace("encoder_", "decoder_")
-            rest = rest.replace("attention", "self_attention")
-        if f"{layer}/{rest}" in known:
-            names[name] = f"{layer}/{rest}"
+        is_moved = parent.architecture == "decoder" and not child.has_decoder
+        former = in_other_stack(name) if is_moved else name
+        if former in known:
+            names[name] = former
     return names
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import keras
 
-from transformer_viz.network.attention import Shape, capped, dense, masked_score, project
+from transformer_viz.network.attention import capped, masked_score
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.network.layers import ACTIVATIONS, Dropout, normalisation
+from transformer_viz.network.layers import ACTIVATIONS, Dropout, Shape, dense, normalisation, project
 from transformer_viz.network.tensors import Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong

@@ -6,15 +6,12 @@ from typing import Any, Self
 
 import keras
 
-from transformer_viz.network.attention import NOT_IN_ATTENTION, PositionsInAttention, Shape, dense, project
 from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.embedding import Embedding, EmbeddingTrace
 from transformer_viz.network.head import ClassHead, VocabularyHead
-from transformer_viz.network.initial import initial
-from transformer_viz.network.layers import DecoderBlock, Dropout, EncoderBlock, normalisation
-from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
-from transformer_viz.network.positions import position_table
-from transformer_viz.network.relative import relative_bias
-from transformer_viz.network.rotary import rotation
+from transformer_viz.network.layers import Dropout, Shape
+from transformer_viz.network.masks import causal_mask, hides_nothing, own_masks, readable, window_mask
+from transformer_viz.network.stack import Stack, StackTrace
 from transformer_viz.network.tensors import BlockIntervention, KVCache, ModelTrace, Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
@@ -48,39 +45,16 @@ class Transformer(keras.Model):
     def __init__(self, config: TransformerConfig, **kwargs: Any):
         super().__init__(**kwargs)
         self.config = config
-        translates, depth = config.architecture == "encoder-decoder", config.stacks
-        self.token_embedding = self._embedding("token_embedding", config.vocab_size)
-        self.target_token_embedding = None
-        if translates and not config.tie_embeddings:
-            self.target_token_embedding = self._embedding("target_token_embedding", config.target_vocab_size)
-        self.position_embedding = self.target_position_embedding = None
-        if config.positions == "learned":
-            rows = config.max_len + config.padding_position
-            self.position_embedding = self._embedding("position_embedding", rows)
-            if translates:
-                rows = config.target_max_len + config.padding_position
-                self.target_position_embedding = self._embedding("target_position_embedding", rows)
-        self.segment_embedding = None
-        if config.segments:
-            self.segment_embedding = self._embedding("segment_embedding", config.segments)
-        normed = ("", "target_")[: len(depth)] if config.embedding_norm else ()
-        self.embedding_norms = {side: normalisation(config, f"{side}embedding_norm") for side in normed}
-        projected = ("", "target_")[: len(depth)] if config.projects_embeddings else ()
-        self.embedding_projections = {
-            side: dense(config.d_model, bias=True, name=f"{side}embedding_projection") for side in projected
-        }
+        self.embedding, self.target_embedding = Embedding(config), None
+        if config.architecture == "encoder-decoder":
+            self.target_embedding = Embedding(config, "target_", self.embedding)
+        # Keras finds the layers in these lists, and checkpoints number the variables in their order.
+        sides = (each for each in (self.embedding, self.target_embedding) if each is not None)
+        self.embedding_parts = [*zip(*(each.parts for each in sides), strict=True)]
         self.embedding_dropout = Dropout(config.embedding_dropout, name="embedding_dropout")
-        stacks = depth if config.has_relative_bias else ()
-        self.relative_biases = {
-            stack: keras.layers.Embedding(
-                config.relative_buckets, config.num_heads, name=f"{stack}_relative_bias"
-            )
-            for stack in stacks
-        }
-        self.encoder = [EncoderBlock(config, i, name=f"encoder_{i}") for i in range(depth.get("encoder", 0))]
-        self.decoder = [DecoderBlock(config, i, name=f"decoder_{i}") for i in range(depth.get("decoder", 0))]
-        normed = depth if config.final_norm else ()
-        self.norms = {stack: normalisation(config, f"{stack}_norm") for stack in normed}
+        stacks = {stack: Stack(config, stack) for stack in config.stacks}
+        self.encoder, self.decoder = stacks.get("encoder"), stacks.get("decoder")
+        self.stack_parts = [*zip(*(each.parts for each in stacks.values()), strict=True)]
         self.vocabulary_head = VocabularyHead(config, name=HEAD) if config.predicts_tokens else None
         self.class_head = None
         if not config.predicts_tokens and config.output != "none":
@@ -89,23 +63,12 @@ class Transformer(keras.Model):
 
     def build(self, token_ids_shape: Shape) -> None:
         """Create all parameters; all sizes are known from the config."""
-        embeddings = (
-            self.token_embedding,
-            self.target_token_embedding,
-            self.position_embedding,
-            self.target_position_embedding,
-            self.segment_embedding,
-        )
-        for embedding in (*embeddings, *self.relative_biases.values()):
-            if embedding is not None:
-                embedding.build((None, None))
-        for layer in (*self.embedding_norms.values(), *self.embedding_projections.values()):
-            layer.build((None, None, self.config.embedding_dim))
-        stream = (None, None, self.config.d_model)
-        layers = [*self.encoder, *self.decoder, *self.norms.values()]
-        for layer in (*layers, self.vocabulary_head, self.class_head):
-            if layer is not None:
-                layer.build(stream)
+        for part in (self.embedding, self.target_embedding, self.encoder, self.decoder):
+            if part is not None:
+                part.build()
+        for head in (self.vocabulary_head, self.class_head):
+            if head is not None:
+                head.build((None, None, self.config.d_model))
 
     def call(
         self, token_ids: Tensor | Sequence[Tensor] | dict[str, Any], training: bool | None = None
@@ -125,7 +88,7 @@ class Transformer(keras.Model):
         target_ids: Tensor | None = None,
         *,
         attention_mask: Tensor | None = None,
-        unlimited_mask: Tensor | None = None,
+        full_attention_mask: Tensor | None = None,
         target_attention_mask: Tensor | None = None,
         cross_attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
@@ -142,7 +105,8 @@ class Transformer(keras.Model):
             target_ids: int32 (batch, target), the decoder input of an encoder-decoder.
             attention_mask: bool, broadcastable to (batch, head, query, key), True = may attend: for the
                 self-attention over `token_ids`. None: the model's own.
-            unlimited_mask: The same for `config.unlimited_layers`. None: `attention_mask`, if that is given.
+            full_attention_mask: The same for `config.unlimited_layers`. None: `attention_mask`, if that is
+                given.
             target_attention_mask: The same for the self-attention over `target_ids`.
             cross_attention_mask: The same for the cross-attention.
             position_ids: int32 (batch or 1, position), rows of the table. None: 0, 1, 2, ..., subject to
@@ -157,57 +121,57 @@ class Transformer(keras.Model):
         Returns:
             `ModelTrace`.
         """
-        changes = interventions or [None] * (len(self.encoder) + len(self.decoder))
-        own_mask = attention_mask
-        if attention_mask is None:
-            attention_mask = self.self_mask(token_ids, causal=self.config.causal)
-            own_mask = attention_mask if self._masks_anything else None
-            if self.config.unlimited_layers and unlimited_mask is None:
-                unlimited_mask = self.unlimited_mask(token_ids)
-        if position_table is None:
-            position_table = self.position_table()
-        x, *embeddings = self._embed(token_ids, self.token_embedding, position_ids, position_table)
-        first, count = next(iter(self.config.stacks)), len(self.encoder)
-        unlimited_mask = own_mask if unlimited_mask is None else unlimited_mask
-        masks = self._by_layer(first, own_mask, unlimited_mask)
-        places = self._places(first, self._rows(token_ids, position_ids))
-        x, encoder = self._encode(x, masks[:count], changes[:count], places[:count])
-        memory = target_token = target_position = target_bias = None
-        bias, masks, places = places[0].bias, masks[count:], places[count:]
-        if target_ids is not None:
-            memory = x
-            if cross_attention_mask is None:
-                cross_attention_mask = self.readable(token_ids)
-            if target_attention_mask is None:
-                target_attention_mask = self.self_mask(target_ids, causal=True)
-            if target_position_table is None:
-                target_position_table = self.target_position_table()
-            embedding = self.target_token_embedding or self.token_embedding
-            x, target_token, target_position, _ = self._embed(
-                target_ids, embedding, target_position_ids, target_position_table, "target_"
-            )
-            places = self._places("decoder", self._rows(target_ids, target_position_ids))
-            target_bias = places[0].bias
-            masks = [target_attention_mask] * len(self.decoder)
-        x, decoder = self._decode(x, masks, memory, cross_attention_mask, changes[count:], places)
-        token, position, segment = embeddings
+        masks = self._masks(
+            token_ids,
+            target_ids,
+            attention_mask=attention_mask,
+            full_attention_mask=full_attention_mask,
+            target_attention_mask=target_attention_mask,
+            cross_attention_mask=cross_attention_mask,
+        )
+        mask = masks["attention_mask"]
+        if attention_mask is None and hides_nothing(self.config):
+            mask = None  # which saves a pass over the scores
+        changes = interventions or [None] * sum(self.config.stacks.values())
+        count = self.config.stacks.get("encoder", 0)
+        target, encoded, decoded = EmbeddingTrace(), StackTrace(), StackTrace()
+        cross = {}
+
+        source = self.embedding(token_ids, position_ids, position_table)
+        x = self.embedding_dropout(source.output)
+        read = x, source.position_ids, mask, masks.get("full_attention_mask")
+        if self.encoder is not None:
+            encoded = self.encoder(*read, interventions=changes[:count])
+            x = encoded.output
+        if self.target_embedding is not None:
+            cross = {"memory": x, "cross_attention_mask": masks["cross_attention_mask"]}
+            target = self.target_embedding(target_ids, target_position_ids, target_position_table)
+            x = self.embedding_dropout(target.output)
+            read = x, target.position_ids, masks["target_attention_mask"]
+        if self.decoder is not None:
+            decoded = self.decoder(*read, **cross, interventions=changes[count:])
+            x = decoded.output
+        pooling_weights, pooled, logits = self._head(x, token_ids, output_positions)
+
         return ModelTrace(
-            token,
-            position,
-            attention_mask,
-            target_token,
-            target_position,
-            target_attention_mask,
-            cross_attention_mask,
-            encoder,
-            memory,
-            decoder,
-            x,
-            *self._output(x, token_ids, output_positions),
-            segment,
-            bias,
-            target_bias,
-            None if self.config.score_cap is None else ops.full((1,), self.config.score_cap),
+            token_embedding=source.token,
+            position_embedding=source.position,
+            attention_mask=masks["attention_mask"],
+            target_token_embedding=target.token,
+            target_position_embedding=target.position,
+            target_attention_mask=masks.get("target_attention_mask"),
+            cross_attention_mask=masks.get("cross_attention_mask"),
+            encoder=encoded.blocks,
+            memory=cross.get("memory"),
+            decoder=decoded.blocks,
+            final=x,
+            pooling_weights=pooling_weights,
+            pooled=pooled,
+            logits=logits,
+            segment_embedding=source.segment,
+            position_bias=decoded.bias if self.encoder is None else encoded.bias,
+            target_position_bias=None if self.target_embedding is None else decoded.bias,
+            score_cap=None if self.config.score_cap is None else ops.full((1,), self.config.score_cap),
         )
 
     def memory(self, token_ids: Tensor) -> Tensor:
@@ -216,11 +180,9 @@ class Transformer(keras.Model):
         Args:
             token_ids: int32 (batch, position).
         """
-        x, *_ = self._embed(token_ids, self.token_embedding, None, self.position_table())
-        mask = self.self_mask(token_ids, causal=False) if self._masks_anything else None
-        places = self._places("encoder", self._rows(token_ids, None))
-        count = len(self.encoder)
-        return self._encode(x, [mask] * count, [None] * count, places)[0]
+        source = self.embedding(token_ids)
+        mask = None if hides_nothing(self.config) else self._masks(token_ids)["attention_mask"]
+        return self.encoder(self.embedding_dropout(source.output), source.position_ids, mask).output
 
     def extend(
         self,
@@ -242,170 +204,42 @@ class Transformer(keras.Model):
             the new tokens.
         """
         config, first = self.config, ops.shape(past.key)[3]
-        length = first + ops.shape(token_ids)[1]
-        unlimited = mask = causal_mask(length, first)
+        index = ops.arange(first + ops.shape(token_ids)[1])
+        full = mask = causal_mask(index[first:], index)
         if config.window is not None:
-            mask = ops.logical_and(mask, window_mask(length, config.window, first))
-        masks = self._by_layer("decoder", mask, unlimited)
-        table = self.position_table() if memory is None else self.target_position_table()
-        embedding = (memory is not None and self.target_token_embedding) or self.token_embedding
-        rows = ops.arange(length)[None] + config.padding_position
-        side = "" if memory is None else "target_"
-        x, *_ = self._embed(token_ids, embedding, rows[:, first:], table, side)
-        known, places = [], self._places("decoder", rows[:, first:], rows)
-        for block, mask, place, *before in zip(
-            self.decoder, masks, places, *map(ops.unstack, past), strict=True
-        ):
-            trace = block(x, mask, memory, cross_attention_mask, past=KVCache(*before), places=place)
-            x = trace.resid_post
-            known.append((trace.self_attention.key, trace.self_attention.value))
-        *_, logits = self._output(self._norm("decoder", x[:, -1:]), token_ids, None)
+            mask = mask & window_mask(index[first:], index, config.window)
+        rows = index[None] + config.padding_position
+        embedding = self.target_embedding or self.embedding
+        x = self.embedding_dropout(embedding(token_ids, rows[:, first:]).output)
+        cross = {"memory": memory, "cross_attention_mask": cross_attention_mask}
+        decoded = self.decoder(x, rows, mask, full, **cross, past=past)
+        known = ((block.self_attention.key, block.self_attention.value) for block in decoded.blocks)
+        *_, logits = self._head(decoded.output[:, -1:], token_ids, None)
         return logits[:, 0], KVCache(*map(ops.stack, zip(*known, strict=True)))
 
-    @property
-    def _masks_anything(self):
-        """Whether the first stack's self-attention can have a mask that is not all True."""
-        config = self.config
-        return config.mask_padding or config.causal or config.window is not None
+    def _masks(self, token_ids, target_ids=None, **given) -> dict[str, Tensor]:
+        """Return name -> mask: those that are given, and the model's own in place of None."""
+        given = {name: mask for name, mask in given.items() if mask is not None}
+        if "attention_mask" in given:
+            given.setdefault("full_attention_mask", given["attention_mask"])
+        needed = {"attention_mask"}
+        if target_ids is not None:
+            needed |= {"target_attention_mask", "cross_attention_mask"}
+        if needed <= given.keys():
+            return given
+        texts = (ops.convert_to_tensor(ids) for ids in (token_ids, target_ids) if ids is not None)
+        sides = [side for ids in texts for side in (ids, ops.arange(ops.shape(ids)[1]))]
+        return own_masks(self.config, *sides) | given
 
-    def self_mask(self, token_ids: Tensor, *, causal: bool) -> Tensor:
-        """Return the model's own mask of self-attention: bool (batch, 1, query or 1, key)."""
-        return self._self_mask(token_ids, self.config.window, causal=causal)
-
-    def unlimited_mask(self, token_ids: Tensor) -> Tensor:
-        """Return the same for `config.unlimited_layers`."""
-        return self._self_mask(token_ids, None, causal=self.config.causal)
-
-    def _self_mask(self, token_ids, window, *, causal):
-        mask, length = self.readable(token_ids), ops.shape(token_ids)[1]
-        if causal:
-            mask = ops.logical_and(mask, causal_mask(length))
-        if window is not None:
-            mask = ops.logical_and(mask, window_mask(length, window))
-        return mask
-
-    def _by_layer(self, stack, limited, unlimited) -> list[Any]:
-        """Return the mask of each block of a stack, of those with and without a window."""
-        layers = range(self.config.stacks[stack])
-        return [unlimited if layer in self.config.unlimited_layers else limited for layer in layers]
-
-    def readable(self, token_ids: Tensor) -> Tensor:
-        """Return which tokens may be attended to: bool (batch, 1, 1, key); not [PAD] if it is masked."""
-        mask = padding_mask(token_ids, self.config.pad_id)
-        return mask if self.config.mask_padding else ops.ones_like(mask)
-
-    def position_ids(self, token_ids: Tensor) -> Tensor:
-        """Return the row of the position table for each token: int (batch or 1, position)."""
-        index = ops.arange(ops.shape(token_ids)[1])[None]
-        if not self.config.padding_position:
-            return index
-        return ops.where(ops.not_equal(token_ids, self.config.pad_id), index + 1, 0)
-
-    def position_table(self) -> Tensor:
-        """Return the position table of the input: float (max_len, embedding_dim)."""
-        return self._table(self.position_embedding, self.config.max_len)
-
-    def target_position_table(self) -> Tensor:
-        """Return the position table of an encoder-decoder's target: float (target_max_len, width)."""
-        return self._table(self.target_position_embedding, self.config.target_max_len)
-
-    def _table(self, embedding, length):
-        if embedding is not None:
-            return embedding.embeddings
-        rows = length + self.config.padding_position
-        kind = "none" if self.config.positions_in_attention else self.config.positions
-        return position_table(kind, rows, self.config.embedding_dim)
-
-    def _embedding(self, name, rows):
-        width, values = self.config.embedding_dim, initial("uniform")
-        return keras.layers.Embedding(rows, width, embeddings_initializer=values, name=name)
-
-    def _embed(self, token_ids, embedding, position_ids, table, side=""):
-        """Return the first residual stream, and its token, position and segment embeddings."""
-        # A batch of a model made elsewhere is padded with an id that is no row of the table.
-        rows = ops.maximum(token_ids, 0) if self.config.is_foreign else token_ids
-        token = embedding(rows)
-        if self.config.scale_embedding:
-            token = token * self.config.d_model**0.5
-        total, position, segment = token, None, None
-        if not self.config.positions_in_attention:
-            position_ids = self._rows(token_ids, position_ids)
-            position = ops.cast(ops.take(table, position_ids, axis=0), token.dtype)
-            total = token + position
-        if self.segment_embedding is not None:
-            segment = self.segment_embedding(self._segments(token_ids))
-            total = total + segment
-        if side in self.embedding_norms:
-            total = self.embedding_norms[side](total)
-        if side in self.embedding_projections:
-            total = project(self.embedding_projections[side], total)
-        return self.embedding_dropout(total), token, position, segment
-
-    def _segments(self, token_ids):
-        """Return the row of the segment table for each token: 1 behind the first `separator`, otherwise 0."""
-        config, ends = self.config, ops.ones_like(token_ids, "int32")
-        for number in config.separator:  # 1 behind each of its first tokens
-            ends = ops.pad(ends * ops.cast(ops.equal(token_ids, number), "int32"), ((0, 0), (1, 0)))[:, :-1]
-        is_second = ops.cumsum(ends, axis=-1) > 0 if config.separator else ends == 0
-        return ops.cast(ops.logical_and(is_second, ops.not_equal(token_ids, config.pad_id)), "int32")
-
-    def _rows(self, token_ids, position_ids):
-        return self.position_ids(token_ids) if position_ids is None else position_ids
-
-    def _places(self, stack, query_ids, key_ids=None) -> list[PositionsInAttention]:
-        """Return what the positions of queries and keys do inside the self-attention of each block.
-
-        The positions of both may be the same.
-        """
-        config, key_ids = self.config, query_ids if key_ids is None else key_ids
-        places = NOT_IN_ATTENTION
-        if config.has_relative_bias:
-            table, causal = self.relative_biases[stack].embeddings, stack == "decoder" or config.causal
-            places = PositionsInAttention(
-                bias=relative_bias(config, table, query_ids, key_ids, causal=causal)
-            )
-        layers = range(config.stacks[stack])
-        if config.positions != "rotary":
-            return [places for _ in layers]
-        used = [config.rotary_of(layer) for layer in layers]
-        found = {
-            each: places._replace(rotation=rotation(query_ids, config.rotary_width, *each))
-            for each in dict.fromkeys(used)
-        }
-        return [found[each] for each in used]
-
-    def _encode(self, x, masks, changes, places):
-        """Return the residual stream after the encoder, and the traces of its blocks."""
-        blocks = []
-        for block, mask, change, place in zip(self.encoder, masks, changes, places, strict=True):
-            trace = block(x, mask, intervention=change, places=place)
-            x = trace.resid_post
-            own = len(blocks) in self.config.unlimited_layers
-            blocks.append(trace._replace(attention_mask=mask) if own else trace)
-        return self._norm("encoder", x), tuple(blocks)
-
-    def _decode(self, x, masks, memory, cross_mask, changes, places):
-        """Return the residual stream after the decoder, and the traces of its blocks."""
-        blocks = []
-        for block, mask, change, place in zip(self.decoder, masks, changes, places, strict=True):
-            trace = block(x, mask, memory, cross_mask, intervention=change, places=place)
-            x = trace.resid_post
-            own = len(blocks) in self.config.unlimited_layers
-            blocks.append(trace._replace(self_attention_mask=mask) if own else trace)
-        return self._norm("decoder", x), tuple(blocks)
-
-    def _norm(self, stack, x):
-        return self.norms[stack](x) if stack in self.norms else x
-
-    def _output(self, x, token_ids, output_positions) -> tuple[Tensor | None, Tensor | None, Tensor]:
+    def _head(self, x, token_ids, output_positions) -> tuple[Tensor | None, Tensor | None, Tensor]:
         """Return pooling weights, pooled vector and logits; models that predict tokens have only logits."""
         if self.class_head is not None:
-            return self.class_head(x, self.readable(token_ids)[:, 0, 0])
+            return self.class_head(x, readable(self.config, token_ids)[:, 0, 0])
         if self.vocabulary_head is None:
             return None, None, x[:, 0, :0]
         if output_positions is not None:
             x = ops.take_along_axis(x, output_positions[..., None], axis=1)
-        return None, None, self.vocabulary_head(x, self.token_embedding.embeddings)
+        return None, None, self.vocabulary_head(x, self.embedding.token.embeddings)
 
     def read_out(self, stream: Tensor) -> Tensor:
         """Return the logits if the computation ended here: the logit lens (nostalgebraist, 2020).

@@ -1,54 +1,11 @@
-"""Attention masks in NumPy, also by name: bool (query, key), True = may attend, merged with `&`.
-
-`transformer_viz.network.masks` does the same on tensors; a test compares them.
-"""
+"""Names of attention masks, and the digits of painted ones."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transformer_viz.language import Problem
 from transformer_viz.network.config import PAD_ID
-
-
-def padding_mask(token_ids: ArrayLike, pad_id: int = PAD_ID) -> np.ndarray:
-    """Return the padding mask: every token but [PAD] may be attended to.
-
-    Args:
-        token_ids: int (key,).
-        pad_id: Id of [PAD].
-
-    Returns:
-        bool (1, key).
-    """
-    return np.not_equal(token_ids, pad_id)[None, :]
-
-
-def causal_mask(queries: int, keys: int | None = None) -> np.ndarray:
-    """Return the causal mask: a position attends to itself and earlier positions (section 3.2.3).
-
-    Args:
-        queries: Number of rows.
-        keys: Number of columns; None: as many as rows.
-
-    Returns:
-        bool (query, key).
-    """
-    return np.tri(queries, queries if keys is None else keys, dtype=bool)
-
-
-def window_mask(queries: int, reach: int, keys: int | None = None) -> np.ndarray:
-    """Return the window mask: a position attends to those at most `reach` away, on both sides.
-
-    Args:
-        queries: Number of rows.
-        reach: Largest distance; 0: each position attends only to itself.
-        keys: Number of columns; None: as many as rows.
-
-    Returns:
-        bool (query, key).
-    """
-    rows, columns = np.arange(queries), np.arange(queries if keys is None else keys)
-    return np.abs(columns[None, :] - rows[:, None]) <= reach
+from transformer_viz.network.masks import causal_mask, padding_mask, window_mask
 
 
 def named_mask(name: str, queries: int, key_ids: np.ndarray, pad_id: int = PAD_ID) -> np.ndarray:
@@ -70,20 +27,20 @@ def named_mask(name: str, queries: int, key_ids: np.ndarray, pad_id: int = PAD_I
     >>> named_mask("causal+padding", 3, np.array([5, 2, 0])).astype(int).tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
     """
-    shape = (queries, len(key_ids))
-    mask = np.ones(shape, bool)
+    rows, columns = np.arange(queries), np.arange(len(key_ids))
+    mask = np.ones((len(rows), len(columns)), bool)
     for part in name.split("+"):
         match part.split(":"):
             case ["none"]:
                 continue
             case ["padding"]:
-                mask = mask & padding_mask(key_ids, pad_id)
+                mask = mask & padding_mask(key_ids[None], pad_id)[0, 0]
             case ["causal"]:
-                mask = mask & causal_mask(*shape)
+                mask = mask & causal_mask(rows, columns)
             case ["window", reach] if reach.isdecimal():
-                mask = mask & window_mask(queries, int(reach), len(key_ids))
+                mask = mask & window_mask(rows, columns, int(reach))
             case ["painted", bits]:
-                mask = mask & mask_from_bits(bits, shape)
+                mask = mask & mask_from_bits(bits, mask.shape)
             case _:
                 raise Problem("mask.missing", name=repr(name))
     return mask

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from transformer_viz.network.config import TransformerConfig
 
+SELF_ATTENTION = {"encoder": "attention", "decoder": "self_attention"}
+"""Stack -> name of its layers of self-attention in the names of parameters."""
+
 
 def parameter_shapes(config: "TransformerConfig") -> dict[str, tuple[int, ...]]:
     """Return name -> shape of every parameter, in the order the model creates them."""
@@ -65,14 +68,30 @@ def reads_normalised(config: "TransformerConfig", sublayer: str, layer: int) -> 
 
     Args:
         config: The config.
-        sublayer: "attention", "self_attention", "cross_attention" or "ffn".
+        sublayer: Name of its layer: one of `SELF_ATTENTION`, "cross_attention" or "ffn".
         layer: Number of its block, from 0.
     """
-    is_first = layer == 0 and sublayer in ("attention", "self_attention")
+    is_first = layer == 0 and sublayer in SELF_ATTENTION.values()
     return config.normalises_inputs and (config.first_norm or not is_first)
 
 
-def norm_names(config: "TransformerConfig", sublayer: str, layer: int) -> tuple[str, ...]:
+def in_other_stack(name: str) -> str:
+    """Return the name that a parameter of one stack has in the other one; other parameters keep theirs.
+
+    >>> in_other_stack("encoder_0/attention/query/kernel"), in_other_stack("decoder_norm/gamma")
+    ('decoder_0/self_attention/query/kernel', 'encoder_norm/gamma')
+    """
+    stack, mark, rest = name.partition("_")
+    if stack not in SELF_ATTENTION:
+        return name
+    [other] = SELF_ATTENTION.keys() - {stack}
+    layer, slash, part = rest.partition("/")
+    if part.startswith(own := SELF_ATTENTION[stack]):
+        part = SELF_ATTENTION[other] + part.removeprefix(own)
+    return f"{other}{mark}{layer}{slash}{part}"
+
+
+def _norm_names(config, sublayer, layer) -> tuple[str, ...]:
     """Return the names of the normalisations of a sub-layer; arguments as for `reads_normalised`."""
     has_norm = config.norm == "post" or reads_normalised(config, sublayer, layer)
     names = (f"{sublayer}_norm",) if has_norm else ()
@@ -80,19 +99,19 @@ def norm_names(config: "TransformerConfig", sublayer: str, layer: int) -> tuple[
 
 
 def _block_shapes(config, stack, layer) -> dict[str, tuple[int, ...]]:
-    names = {"encoder": ["attention"], "decoder": ["self_attention"]}[stack]
+    names = [SELF_ATTENTION[stack]]
     if len(config.stacks) == 2 and stack == "decoder":
         names.append("cross_attention")
     shapes = {}
     for name in names:
         shapes |= {f"{name}/{part}": shape for part, shape in _attention_shapes(config).items()}
-        for norm in norm_names(config, name, layer):
+        for norm in _norm_names(config, name, layer):
             shapes |= _norm_shapes(config, norm)
     if config.ffn_dim:
         for part in ("hidden", "gate") if config.gated_ffn else ("hidden",):
             shapes |= _dense(f"ffn/{part}", config.d_model, config.ffn_dim, config.ffn_bias)
         shapes |= _dense("ffn/output", config.ffn_dim, config.d_model, config.ffn_bias)
-        for norm in norm_names(config, "ffn", layer):
+        for norm in _norm_names(config, "ffn", layer):
             shapes |= _norm_shapes(config, norm)
     return shapes
 

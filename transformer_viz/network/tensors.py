@@ -68,38 +68,19 @@ class FeedForwardTrace(NamedTuple):
         return short_repr(self)
 
 
-class EncoderBlockTrace(NamedTuple):
-    """The residual stream through one encoder block, and the tensors of its two sub-layers.
+class BlockTrace(NamedTuple):
+    """The residual stream through one block, and the tensors of its sub-layers.
 
-    Layer normalisation applies to `resid_pre` and `resid_mid` before the sub-layers ("pre"), or to the two
-    sums after them ("post"), or before the sub-layers and to their outputs ("sandwich"): what is added is
-    then `attention_added` and `ffn_added` instead of the outputs.
+    Layer normalisation applies to `resid_pre`, `resid_mid` and `resid_cross` before the sub-layers ("pre"),
+    or to the sums after them ("post"), or before the sub-layers and to their outputs ("sandwich"): what is
+    added is then `self_attention_added` and so on instead of the outputs. Without cross-attention, its fields
+    are None.
     """
 
     resid_pre: Tensor  # (batch, position, d_model)
-    attention_input: Tensor  # (batch, position, d_model)  input of the query, key and value projections
-    attention: AttentionTrace
-    attention_sum: Tensor  # (batch, position, d_model)  resid_pre + attention.output
-    resid_mid: Tensor  # (batch, position, d_model)
-    ffn_input: Tensor  # (batch, position, d_model)
-    ffn: FeedForwardTrace
-    ffn_sum: Tensor  # (batch, position, d_model)  resid_mid + ffn.output
-    resid_post: Tensor  # (batch, position, d_model)
-    attention_mask: Tensor | None = None  # (batch, head or 1, query, key)  None: that of the `ModelTrace`
-    attention_added: Tensor | None = None  # (batch, position, d_model)  attention.output, normalised
-    ffn_added: Tensor | None = None  # (batch, position, d_model)  ffn.output, normalised
-
-    def __repr__(self):
-        return short_repr(self)
-
-
-class DecoderBlockTrace(NamedTuple):
-    """The same for a decoder block; its cross-attention fields are None without an encoder."""
-
-    resid_pre: Tensor  # (batch, position, d_model)
-    self_attention_input: Tensor  # (batch, position, d_model)
+    self_attention_input: Tensor  # (batch, position, d_model)  input of query, key and value projections
     self_attention: AttentionTrace
-    self_attention_sum: Tensor  # (batch, position, d_model)
+    self_attention_sum: Tensor  # (batch, position, d_model)  resid_pre + self_attention.output
     resid_mid: Tensor  # (batch, position, d_model)
     cross_attention_input: Tensor | None  # (batch, position, d_model)  input of the query projection
     cross_attention: AttentionTrace | None
@@ -107,15 +88,40 @@ class DecoderBlockTrace(NamedTuple):
     resid_cross: Tensor | None  # (batch, position, d_model)
     ffn_input: Tensor  # (batch, position, d_model)
     ffn: FeedForwardTrace
-    ffn_sum: Tensor  # (batch, position, d_model)
+    ffn_sum: Tensor  # (batch, position, d_model)  resid_mid, or resid_cross, + ffn.output
     resid_post: Tensor  # (batch, position, d_model)
-    self_attention_mask: Tensor | None = None  # (batch, head or 1, query, key)
-    self_attention_added: Tensor | None = None  # (batch, position, d_model)
+    self_attention_mask: Tensor | None = None  # (batch, head or 1, query, key)  None: the model's
+    self_attention_added: Tensor | None = None  # (batch, position, d_model)  the output, normalised
     cross_attention_added: Tensor | None = None  # (batch, position, d_model)
     ffn_added: Tensor | None = None  # (batch, position, d_model)
 
     def __repr__(self):
         return short_repr(self)
+
+    @property
+    def attention(self) -> AttentionTrace:
+        """Short for `self_attention`."""
+        return self.self_attention
+
+    @property
+    def attention_input(self) -> Tensor:
+        """Short for `self_attention_input`."""
+        return self.self_attention_input
+
+    @property
+    def attention_sum(self) -> Tensor:
+        """Short for `self_attention_sum`."""
+        return self.self_attention_sum
+
+    @property
+    def attention_mask(self) -> Tensor | None:
+        """Short for `self_attention_mask`."""
+        return self.self_attention_mask
+
+    @property
+    def attention_added(self) -> Tensor | None:
+        """Short for `self_attention_added`."""
+        return self.self_attention_added
 
 
 class ModelTrace(NamedTuple):
@@ -130,9 +136,9 @@ class ModelTrace(NamedTuple):
     target_position_embedding: Tensor | None  # (batch or 1, target, embedding_dim)
     target_attention_mask: Tensor | None  # (batch, head or 1, query, key)
     cross_attention_mask: Tensor | None  # (batch, head or 1, query, key)
-    encoder: tuple[EncoderBlockTrace, ...]
+    encoder: tuple[BlockTrace, ...]
     memory: Tensor | None  # (batch, position, d_model)  the encoder's output, input of cross-attention
-    decoder: tuple[DecoderBlockTrace, ...]
+    decoder: tuple[BlockTrace, ...]
     final: Tensor  # (batch, position, d_model)  input of the output layer
     pooling_weights: Tensor | None  # (batch, position)  share of each position in `pooled`; None for "max"
     pooled: Tensor | None  # (batch, d_model)
@@ -147,16 +153,16 @@ class ModelTrace(NamedTuple):
 
 
 class Intervention(NamedTuple):
-    """A change to one attention call, as tensors: a new one needs no recompilation.
+    """A change to one attention call, as tensors: a new one needs no recompilation. None changes nothing.
 
     weights = softmax(capped(query.key / sqrt(head_dim) * score_gate) + position bias + score_bias)
         * weight_gate + weight_patch
     context = (weights @ value) * head_gate + context_patch
     """
 
-    head_gate: Tensor  # (head, query or 1, 1)  0 ablates the head
-    score_bias: Tensor  # (head, query, key)  added before the softmax; -inf cuts the edge
-    weight_gate: Tensor  # (head, query, key)  multiplies after the softmax; 0 mutes the edge
+    head_gate: Tensor | None = None  # (head, query or 1, 1)  0 ablates the head
+    score_bias: Tensor | None = None  # (head, query, key)  added before the softmax; -inf cuts the edge
+    weight_gate: Tensor | None = None  # (head, query, key)  multiplies after the softmax; 0 mutes the edge
     weight_patch: Tensor | None = None  # (head, query, key)  with a gate of 0, replaces the weights
     context_patch: Tensor | None = None  # (head, query, value_dim)  with a gate of 0, replaces the context
     score_gate: Tensor | None = None  # (head, query, key)  0 makes attention uniform: no position bias either
@@ -176,7 +182,7 @@ class Patch(NamedTuple):
 
 
 class BlockIntervention(NamedTuple):
-    """A change to one block; for an encoder block, `self_attention` changes its attention.
+    """A change to one block.
 
     `residual` is the factor of what the residual connections add: 1, or 0 for none. It broadcasts to (batch,
     position, d_model).
@@ -216,7 +222,7 @@ def weights_only(values: ModelTrace) -> ModelTrace:
         return part if name.endswith("_mask") else None
 
     def weights(block):
-        return type(block)(**{name: part_of(name, part) for name, part in block._asdict().items()})
+        return BlockTrace(**{name: part_of(name, part) for name, part in block._asdict().items()})
 
     kept = ("attention_mask", "target_attention_mask", "cross_attention_mask", "logits")
     stacks = {stack: tuple(map(weights, getattr(values, stack))) for stack in ("encoder", "decoder")}

@@ -7,13 +7,11 @@ import numpy as np
 
 from transformer_viz import store
 from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.shapes import SELF_ATTENTION
 from transformer_viz.trace.trace import Trace
 
-PROJECTIONS = {
-    "encoder": "encoder_{}/attention",
-    "decoder": "decoder_{}/self_attention",
-    "cross": "decoder_{}/cross_attention",
-}
+PROJECTIONS = {stack: f"{stack}_{{}}/{name}" for stack, name in SELF_ATTENTION.items()}
+PROJECTIONS |= {"cross": "decoder_{}/cross_attention"}
 """Kind of attention -> name of the layer with its output projection; {} is the layer number."""
 
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from transformer_viz import store
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.language import Problem
-from transformer_viz.network.initial import parameters_to_be_read
+from transformer_viz.network.layers import parameters_to_be_read
 from transformer_viz.network.model import Transformer
 from transformer_viz.store.hugging_face import PREFIX, with_hub
 from transformer_viz.text.tokenizer import tokenizer_of

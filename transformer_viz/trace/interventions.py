@@ -20,7 +20,7 @@ RESID_SITES = ("resid_pre", "resid_mid", "resid_cross", "resid_post")
 """Points of a block at which the residual stream can be patched."""
 
 ATTENTION_KINDS = {
-    "encoder": ("encoder", "attention"),
+    "encoder": ("encoder", "self_attention"),
     "decoder": ("decoder", "self_attention"),
     "cross": ("decoder", "cross_attention"),
 }

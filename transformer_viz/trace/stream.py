@@ -77,8 +77,7 @@ def stream_steps(config: TransformerConfig) -> tuple[StreamStep, ...]:
 
 def _block(config, stack, layer):
     """Return the places of one block."""
-    own = "attention" if stack == "encoder" else "self_attention"
-    steps = [("self", own, "resid_mid")]
+    steps = [("self", "self_attention", "resid_mid")]
     if stack == "decoder" and config.has_encoder:
         steps.append(("cross", "cross_attention", "resid_cross"))
     if config.ffn_dim:

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -16,14 +17,16 @@ from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.tensors import (
     Attentions,
     AttentionTrace,
-    DecoderBlockTrace,
-    EncoderBlockTrace,
+    BlockTrace,
     ModelTrace,
     flatten,
     restore,
 )
 from transformer_viz.text.special import PAD, UNKNOWN, is_spaced, masked
 from transformer_viz.trace.zips import read_arrays
+
+FORMER = re.compile(r"^(encoder\.\d+)\.attention")
+"""Beginning of the names of an encoder's self-attention in files of former versions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,12 +74,12 @@ class Trace:
         return short_repr(self, ("model", "text", *cut, "target_text", "encoder", "decoder", "probs"))
 
     @property
-    def encoder(self) -> tuple[EncoderBlockTrace, ...]:
+    def encoder(self) -> tuple[BlockTrace, ...]:
         """One entry per block of the encoder; empty without one."""
         return self.values.encoder
 
     @property
-    def decoder(self) -> tuple[DecoderBlockTrace, ...]:
+    def decoder(self) -> tuple[BlockTrace, ...]:
         """One entry per block of the decoder; empty without one."""
         return self.values.decoder
 
@@ -131,20 +134,19 @@ class Trace:
         self,
     ) -> Iterator[tuple[str, int, str, AttentionTrace, tuple[str, ...], tuple[str, ...]]]:
         """Yield (stack, layer, kind, `AttentionTrace`, query tokens, key tokens), in order of computation."""
-        for layer, block in enumerate(self.encoder):
-            yield "encoder", layer, "self", block.attention, self.tokens, self.tokens
         written = self.target_tokens if self.encoder else self.tokens
-        for layer, block in enumerate(self.decoder):
-            yield "decoder", layer, "self", block.self_attention, written, written
-            if block.cross_attention is not None:
-                yield "decoder", layer, "cross", block.cross_attention, written, self.tokens
+        for stack, tokens in (("encoder", self.tokens), ("decoder", written)):
+            for layer, block in enumerate(getattr(self, stack)):
+                yield stack, layer, "self", block.self_attention, tokens, tokens
+                if block.cross_attention is not None:
+                    yield stack, layer, "cross", block.cross_attention, tokens, self.tokens
 
     def kinds(self) -> dict[str, Attentions]:
         """Return kind of attention ("encoder", "decoder", "cross") -> its layers, for those of the model."""
         masks = {"encoder": self.values.attention_mask, "cross": self.values.cross_attention_mask}
         masks["decoder"] = self.values.target_attention_mask if self.encoder else self.values.attention_mask
-        own = {"encoder": [block.attention_mask for block in self.encoder]}
-        own |= {"decoder": [block.self_attention_mask for block in self.decoder]}
+        sides = {"encoder": self.encoder, "decoder": self.decoder}
+        own = {stack: [block.self_attention_mask for block in blocks] for stack, blocks in sides.items()}
         found: dict[str, Attentions] = {}
         for stack, _, kind, attention, queries, keys in self.attentions():
             name = "cross" if kind == "cross" else stack
@@ -208,6 +210,7 @@ class Trace:
             meta |= {name: tuple(map(tuple, meta[name])) for name in ("offsets", "target_offsets")}
             meta |= {name: tuple(meta[name]) for name in ("tokens", "labels", "target_tokens")}
             own: dict[str, Any] = {name: arrays.pop(name) for name in _ARRAYS}
+            arrays = {FORMER.sub(r"\1.self_attention", name): array for name, array in arrays.items()}
             return cls(**meta, **own, values=restore(ModelTrace, "", arrays))
         except FileNotFoundError:
             raise Problem("file.missing", path=path) from None

@@ -7,6 +7,7 @@ import numpy as np
 
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.positions import position_table
+from transformer_viz.network.shapes import SELF_ATTENTION
 
 LIKENESS = 13.26
 """Mean score of a token with itself at the beginning: of 256 tokens, its likes get most of the weight."""
@@ -43,9 +44,9 @@ def same_token_values(
     scale = math.sqrt(LIKENESS / (variance * math.sqrt(width)))
     values = {}
     for stack, blocks in config.stacks.items():
-        attention = "attention" if stack == "encoder" else "self_attention"
         for block in range(max(1, blocks - 1)):
-            names = [f"{stack}_{block}/{attention}/{part}/kernel" for part in ("query", "key")]
+            layer = f"{stack}_{block}/{SELF_ATTENTION[stack]}"
+            names = [f"{layer}/{part}/kernel" for part in ("query", "key")]
             values |= {name: parameters[name].copy() for name in names}
             for head in range(heads):
                 random = rng.standard_normal((len(directions), width))

@@ -74,7 +74,7 @@ class RunningText(Dataset):
             options: dict[str, Any] = tokenizer_options(job) | {"markers": True, "mask": job.config.fills_in}
             tokenizer = Tokenizer.train(joined_texts(train), job.config.vocab_size, **options)
         self.config = job.config.replace(vocab_size=tokenizer.vocab_size)
-        read = self.inputs | ({"unlimited_mask": _MASK} if self.config.unlimited_layers else {})
+        read = self.inputs | ({"full_attention_mask": _MASK} if self.config.unlimited_layers else {})
         self.signature = (read, TOKEN_IDS)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self._train, self._validation = (

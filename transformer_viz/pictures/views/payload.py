@@ -10,6 +10,7 @@ import numpy as np
 from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures.theme import BACKGROUND, DIVERGING, EFFECTS, GAP, HEADS, SEQUENTIAL, TEXT
 from transformer_viz.text.unicode import visible
+from transformer_viz.trace.interventions import ATTENTION_KINDS
 from transformer_viz.trace.trace import Trace
 
 ALIGNMENT = 8
@@ -30,13 +31,6 @@ MAX_VECTOR_BYTES = 16e6
 
 MAX_SCORES = 4_000_000
 """Most attention weights of one kind that come with their scores, and with their effects."""
-
-QUERY_INPUT = {
-    "encoder": "attention_input",
-    "decoder": "self_attention_input",
-    "cross": "cross_attention_input",
-}
-"""Kind of attention -> field of a block with the input of its query projection."""
 
 RESIDUAL = {"encoder": "resid_pre", "decoder": "resid_pre", "cross": "resid_mid"}
 """Kind of attention -> field of a block with the residual stream before it."""
@@ -277,7 +271,7 @@ def vectors_of(trace: Trace, kind: str, projected: np.ndarray | None = None) -> 
     stacks = {name: [getattr(layer, name) for layer in layers] for name in names}
     stacks["output"] = [layer.output for layer in layers]
     stacks["stream"] = [getattr(block, RESIDUAL[kind]) for block in blocks]
-    stacks["reads"] = [getattr(block, QUERY_INPUT[kind]) for block in blocks]
+    stacks["reads"] = [getattr(block, f"{ATTENTION_KINDS[kind][1]}_input") for block in blocks]
     vectors = {name: np.stack(arrays) for name, arrays in stacks.items() if arrays[0] is not None}
     if kind == "cross":
         vectors |= {} if trace.values.memory is None else {"memory": trace.values.memory}

@@ -15,18 +15,24 @@ from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.explorer.forward import CompiledFunction, Prepared, stand_in
 from transformer_viz.language import Problem
 from transformer_viz.questions.effects.answer import LIKELIEST, Answer, Asked, resolve
-from transformer_viz.questions.effects.changed import ABLATION, batch_size
+from transformer_viz.questions.effects.changed import batch_size
 from transformer_viz.questions.effects.result import WORD_COLUMNS, Effects
 from transformer_viz.questions.effects.words import Word, words_of
 from transformer_viz.text.special import UNKNOWN, is_special
 from transformer_viz.trace.interventions import ATTENTION_KINDS, attention_kinds
-from transformer_viz.trace.request import UNCHANGED, ChangeArguments, names_changes
+from transformer_viz.trace.request import ChangeArguments, names_changes
 from transformer_viz.trace.softmax import label_logits
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 SIDES = {"text": "token_ids", "target": "target_ids"}
 """Side of a word -> name of its input."""
+
+MASKS = ("attention_mask", "target_attention_mask", "cross_attention_mask")
+"""Fields of `Changes` that are masks; those with a name fit a text of any length."""
+
+SIZED = {"cut", "mute", "patterns", "patches", "position_ids"}
+"""Fields of `Changes` that fit texts of one length only."""
 
 
 @names_changes
@@ -156,8 +162,8 @@ def left_out(
         if not _can_be_left_out(explorer, prepared, batch[0]):
             yield [(word, math.nan) for word in batch]
             continue
-        ids, rows = _without(explorer, prepared, answer, batch)
-        found = label_logits(config, compute(prepared.inputs | ids, *given, rows).numpy())
+        inputs, rows = _without(explorer, prepared, answer, batch)
+        found = label_logits(config, compute(inputs, *given, rows).numpy())
         values = [answer.certainty(logits, config.temperature).log_odds for logits in found]
         yield [*zip(batch, values, strict=True)]
         if time.monotonic() > end:
@@ -208,18 +214,19 @@ def _batches(explorer, prepared, words) -> Iterator[list[Word]]:
 
 
 def _without(explorer, prepared, answer, batch):
-    """Return (input name -> ids, rows that answer), each with a row for each word of a batch left out."""
+    """Return (inputs, rows that answer), each with a row for each word of a batch left out."""
     side, token = batch[0].side, _stand_in(explorer, batch[0].side)
     ids, rows = np.asarray(prepared.inputs[SIDES[side]]), np.tile(answer.rows, (len(batch), 1))
     if token is not None:
         ids = np.repeat(ids, len(batch), axis=0)
         for number, word in enumerate(batch):
             ids[number, list(word.tokens)] = token
-        return _beside(prepared, side, ids), rows
+        return prepared.inputs | _beside(prepared, side, ids), rows
     if (side == "target") == (prepared.target is not None):  # the answer is given there
         rows = rows - np.stack([np.searchsorted(word.tokens, answer.rows, side="right") for word in batch])
     shorter = [np.delete(ids[0], list(word.tokens)) for word in batch]
-    return _beside(prepared, side, np.stack(shorter)), np.maximum(rows, 0)
+    texts = _beside(prepared, side, np.stack(shorter))
+    return explorer.forward.inputs(prepared.changes, **texts), np.maximum(rows, 0)
 
 
 def _beside(prepared, side, ids):
@@ -229,20 +236,14 @@ def _beside(prepared, side, ids):
 
 
 def _can_be_left_out(explorer, prepared, word):
-    """Return whether a word has a stand-in, or can be deleted: nothing else has the size of the text."""
+    """Return whether a word has a stand-in, or can be deleted: no change has the size of the text."""
     if _stand_in(explorer, word.side) is not None:
         return True
     if len(word.tokens) == prepared.inputs[SIDES[word.side]].shape[1]:
         return False
-    inputs, neutral = prepared.inputs, explorer.forward.interventions(prepared, UNCHANGED)
-    own = all(
-        np.size(given) == 1 for name, given in inputs.items() if name.endswith(("mask", "position_ids"))
-    )
-    return own and all(
-        np.shape(tensor) == np.shape(neutral[name])
-        for name, tensor in prepared.interventions.items()
-        if not name.endswith(ABLATION)
-    )
+    masks = (getattr(prepared.changes, name) for name in MASKS)
+    fit = all("painted:" not in mask if isinstance(mask, str) else np.size(mask) == 1 for mask in masks)
+    return fit and SIZED.isdisjoint(prepared.changes.changed_fields)
 
 
 def _compiled_effects(explorer, intervenes):

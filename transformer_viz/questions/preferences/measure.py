@@ -79,7 +79,7 @@ def _compiled(model):
     def side_of(token_ids, side):
         texts = token_ids, tf.zeros_like(token_ids)  # the target is not read
         trace = model.trace(*texts[: len(config.stacks)])
-        first = trace.encoder[0].attention if config.has_encoder else trace.decoder[0].self_attention
+        first = (trace.encoder or trace.decoder)[0].self_attention
         return tf.transpose(getattr(first, side), (2, 1, 0, 3))  # the tokens become those of one text
 
     def weights(query_ids, key_ids):

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from transformer_viz.network.shapes import in_other_stack
+
 Layers = dict[str, str | tuple[str, ...]]
 
 CLASSES = "ForSequenceClassification"
@@ -127,7 +129,7 @@ def as_encoder(family: Family) -> Family:
     """
     is_decoder = family.fixed["architecture"] == "decoder"
     if is_decoder:
-        layers = {_in_encoder(ours): theirs for ours, theirs in family.layers.items()}
+        layers = {in_other_stack(ours): theirs for ours, theirs in family.layers.items()}
     else:
         layers = {
             ours: theirs
@@ -143,11 +145,6 @@ def as_encoder(family: Family) -> Family:
         heads={CLASSES: LAST_TOKEN} if is_decoder else {},
         zeros={**family.zeros, "classifier/bias": ""},
     )
-
-
-def _in_encoder(layer):
-    """Return the name of a decoder's layer in an encoder."""
-    return layer.replace("decoder", "encoder").replace("self_attention", "attention")
 
 
 def block(stack: str, layers: Layers) -> Layers:
