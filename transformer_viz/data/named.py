@@ -10,7 +10,7 @@ import re
 import tarfile
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -202,7 +202,7 @@ def _present(folder, published):
     path = folder / published.name
     if path.is_file():
         return path
-    fetch = pooch.HTTPDownloader(progressbar=True, chunk_size=2**16, timeout=TIMEOUT)
+    fetch: Any = pooch.HTTPDownloader(progressbar=True, chunk_size=2**16, timeout=TIMEOUT)
     with _network_errors(published, path):
         try:
             pooch.retrieve(published.url, published.sha256, published.name, folder, downloader=fetch)

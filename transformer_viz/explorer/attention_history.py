@@ -42,7 +42,8 @@ class AttentionHistory(keras.callbacks.Callback, AttentionByEpoch):
         if not isinstance(every, int) or every < 1:
             raise Problem("attention_history.every", received=repr(every))
         self.inputs, self.layers, self.every = inputs, layers, every
-        self._earlier = self._reached = 0  # epochs: of former calls of `fit`, and all
+        self._earlier: int | None = 0  # epochs of former calls of `fit`; None: not known yet
+        self._reached = 0
 
     def set_model(self, model: keras.Model) -> None:
         """Begin anew with another model."""
@@ -64,12 +65,14 @@ class AttentionHistory(keras.callbacks.Callback, AttentionByEpoch):
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Record the model after an epoch, if it is the turn of that epoch or the last one."""
-        self._reached = self._earlier + epoch + 1
-        is_last = epoch + 1 == self.params.get("epochs") or self.model.stop_training
+        fit: Any = self  # Keras sets `params` and `model` before it trains
+        self._reached = (self._earlier or 0) + epoch + 1
+        is_last = epoch + 1 == fit.params.get("epochs") or fit.model.stop_training
         if is_last or self._reached % self.every == 0:
             self._record(self._reached, logs or {})
 
     def _record(self, epoch, logs):
-        self.attention.append(attention_of(self.model, self.inputs, layers=self.layers))
+        model: Any = self.model
+        self.attention.append(attention_of(model, self.inputs, layers=self.layers))
         self.epochs.append(epoch)
         self.logs.append(dict(logs))

@@ -139,7 +139,7 @@ class CachedDecoding:
         self._read = ()
         if config.has_encoder:
             self._read = explorer.compiled("read", lambda: _reading(model))(sources)
-        layers, sizes = len(model.decoder.blocks), (config.head_dim, config.value_dim)
+        layers, sizes = config.stacks["decoder"], (config.head_dim, config.value_dim)
         self._nothing = KVCache(*(tf.zeros((layers, 1, config.num_heads, 0, size)) for size in sizes))
         self._rows: dict[tuple[int, ...], int] = {}
         self._past = self._nothing

@@ -53,7 +53,8 @@ class Transformer(keras.Model):
         self.embedding_parts = [*zip(*(each.parts for each in sides), strict=True)]
         self.embedding_dropout = Dropout(config.embedding_dropout, name="embedding_dropout")
         stacks = {stack: Stack(config, stack) for stack in config.stacks}
-        self.encoder, self.decoder = stacks.get("encoder"), stacks.get("decoder")
+        self.encoder: Any = stacks.get("encoder")
+        self.decoder: Any = stacks.get("decoder")
         self.stack_parts = [*zip(*(each.parts for each in stacks.values()), strict=True)]
         self.vocabulary_head = VocabularyHead(config, name=HEAD) if config.predicts_tokens else None
         self.class_head = None

@@ -9,7 +9,7 @@ from transformer_viz.language import Problem, Words
 from transformer_viz.network.tensors import Attentions
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import readable_tokens
-from transformer_viz.questions.roles.heads import entropy
+from transformer_viz.questions.roles.scores import entropy
 from transformer_viz.trace.attention_arrays import read_kinds
 from transformer_viz.trace.recorded_attention import AttentionByEpoch
 

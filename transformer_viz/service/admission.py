@@ -11,7 +11,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -175,7 +175,7 @@ def _free_place(name, folder):
         raise (UnfitNameError(error, name) if is_unfit else error) from None
 
 
-def _check(packed: Path, place: Path, limits: Limits) -> Iterator[tuple[str, str]]:
+def _check(packed: Path, place: Path, limits: Limits) -> Generator[tuple[str, str]]:
     """Yield each stage of a check as it begins, with the model's name in the zip once it is known.
 
     Args:
@@ -304,7 +304,7 @@ def _run_longest(explorer: "Explorer") -> None:
     config, target = explorer.config, explorer.target_tokenizer
     ids = [UNK_ID] * (config.max_len - (not config.has_encoder))  # [START] needs a position too
     target_ids = [UNK_ID] * ((config.target_max_len or config.max_len) - 1)
-    explorer.trace(ids, **({} if target is None else {"target": target_ids}))
+    explorer.trace(ids, target=None if target is None else target_ids)
     if config.has_decoder:
         explorer.generate(ids, max_new=1, keep=None)
     for probe in PROBES:

@@ -159,7 +159,9 @@ class Tokenizer:
         Raises:
             ValueError: As `encode` and `encoding`.
         """
-        return (self.encode if isinstance(text, str) else self.encoding)(text, **self._limits)
+        if isinstance(text, str):
+            return self.encode(text, **self._limits)
+        return self.encoding(text, **self._limits)
 
     def read_batch(self, texts: Iterable[str]) -> list[np.ndarray]:
         """Return the ids of many texts as the model reads them: int32 (position,) each."""

@@ -152,7 +152,7 @@ class LabelledTexts(Dataset):
             "uniform_accuracy": result.uniform_accuracy,
             "headless_accuracy": result.headless_accuracy,
             "calibration_error": result.calibration.error,
-            "by_label": result.by_label[is_frequent].to_dict("index"),
+            "by_label": result.by_label.loc[is_frequent].to_dict("index"),
             **counts,
         }
 

@@ -288,7 +288,7 @@ class KindTotals:
     def result(self) -> KindRoles:
         """Return the averages over the texts so far, with three decimals, as they are stored."""
         count = np.where(self.possible & (self._texts > 0), self._texts, np.nan)
-        counts = dict.fromkeys(AVERAGED, count)
+        counts: dict[str, Any] = dict.fromkeys(AVERAGED, count)
         counts["ratio"] = count[..., [name.startswith(WORDS) for name in self.names]]
         numbers = {name: self._sums[name] / counts[name] for name in AVERAGED}
         for name, spread in (("share", "spread"), ("ratio", "ratio_spread")):

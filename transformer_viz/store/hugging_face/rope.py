@@ -49,7 +49,7 @@ def rotary_fields(
     share = theirs.get("partial_rotary_factor", family.defaults.get("rotary_pct", 1))
     share = theirs.get("rotary_pct", share)
     shares = [share := rope.get("partial_rotary_factor", share) for rope in ropes.values()]
-    width = fields.get("head_dim") or _whole_ratio(fields["d_model"], fields["num_heads"])
+    width: Any = fields.get("head_dim") or _whole_ratio(fields["d_model"], fields["num_heads"])
     _check(is_positive(share) and share <= 1 and is_positive(width) and all(each == share for each in shares))
     found: dict[str, Any] = {"rotary_width": int(width * share)}
     attention = 1.0
