@@ -301,8 +301,8 @@ def test_how_a_check_ended_is_said(tmp_path, home, stage, number, sentence):
         (
             MemoryError(),
             "run",
-            "Running the model on the longest text it reads takes more than 1.0 GB of memory. Choose a smaller "
-            "model, or one that reads shorter texts.",
+            "Running the model on the longest text it reads takes more than 1.0 GB of memory. Choose a "
+            "smaller model, or one that reads shorter texts.",
         ),
         (KeyError("a"), "unpack", f"Reading the model failed (KeyError). {AGAIN}"),
         (KeyError("a"), "run", f"Running the model on the longest text it reads failed (KeyError). {AGAIN}"),
