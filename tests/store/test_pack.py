@@ -265,7 +265,7 @@ def test_a_bomb_that_lies_about_its_size_is_stopped_while_it_unpacks(packed, hom
             return bytes(2**20)
 
     monkeypatch.setattr(zipfile.ZipFile, "open", lambda archive, entry: Endless())
-    with refused_with("card.json has 5,242,880 bytes, more than the 4,194,304 that are read."):
+    with refused_with("card.json has 2,097,152 bytes, more than the 1,048,576 that are read."):
         unpack_model(packed, folder=home)
     assert nothing_was_written(home)
 

@@ -162,7 +162,8 @@ def _check_together(place, most, more, name, trash):
                 empty_trash(owner / name)
         used = bytes_in(place)
     if used + more > most:
-        raise QuotaError("quota.together", used, most, trash=trash, is_shared=True, place=place)
+        facts = {"trash": trash, "is_shared": True, "place": place}
+        raise QuotaError("quota.together", used, most, **facts)
 
 
 def _advice(found, trash):
