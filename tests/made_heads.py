@@ -30,12 +30,12 @@ def attention_of(
 def measured(
     kind: str,
     found: Attentions,
-    possible: Collection[str] | Sequence[Collection[str]] = ROLES,
+    possible: Sequence[Collection[str]] | None = None,
     typical: Mapping[str, np.ndarray] | None = None,
 ) -> KindRoles:
-    """Return what heads do in a text, where every layer can have the same patterns, or each its own."""
-    each = [possible] * len(found.layers) if all(isinstance(name, str) for name in possible) else possible
-    return roles_in_text(text_patterns(kind, found, typical), found, each)
+    """Return what heads do in a text, whose layers can have some patterns each; without any, all of them."""
+    possible = [ROLES] * len(found.layers) if possible is None else possible
+    return roles_in_text(text_patterns(kind, found, typical), found, possible)
 
 
 def averaged(

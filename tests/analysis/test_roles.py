@@ -19,7 +19,7 @@ CAUSAL = np.tril(ALL)
 def roles(weights, mask, queries, keys, *, cross=False, possible=ROLES):
     """Return the role of each head of a layer."""
     found = attention_of([weights], queries, keys, mask[None])
-    [layer] = measured("cross" if cross else "encoder", found, possible).roles
+    [layer] = measured("cross" if cross else "encoder", found, [possible]).roles
     return layer
 
 

@@ -288,15 +288,15 @@ class KindTotals:
     def result(self) -> KindRoles:
         """Return the averages over the texts so far, with three decimals, as they are stored."""
         count = np.where(self.possible & (self._texts > 0), self._texts, np.nan)
-        counts: dict[str, Any] = dict.fromkeys(AVERAGED, count)
+        counts: dict[str, np.ndarray] = dict.fromkeys(AVERAGED, count)
         counts["ratio"] = count[..., [name.startswith(WORDS) for name in self.names]]
         numbers = {name: self._sums[name] / counts[name] for name in AVERAGED}
         for name, spread in (("share", "spread"), ("ratio", "ratio_spread")):
             variance = self._sums[name, "squares"] / counts[name] - numbers[name] ** 2
             numbers[spread] = np.sqrt(np.maximum(variance, 0))
         numbers["support"] = self._sums["support"] / np.maximum(self._texts, 1)
-        rounded = {name: each.round(DIGITS) for name, each in numbers.items()}
-        return KindRoles(names=self.names, texts=self._texts.copy(), **rounded)
+        kept = {name: each.round(DIGITS) for name, each in numbers.items()}
+        return KindRoles(names=self.names, texts=self._texts.copy(), **kept)
 
 
 class SurveyTotals:
