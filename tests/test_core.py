@@ -35,10 +35,10 @@ tv.Trace, tv.Comparison, tv.TransformerConfig, tv.word_attention
 """
 
 NAMES = {
-    "tv.load": "platformdirs",
+    "tv.load": "psutil",
     "tv.effects": "keras",
-    "tv.store": "platformdirs",
-    "tv.read_treebank": "tqdm",
+    "tv.store": "psutil",
+    "tv.read_treebank": "tokenizers",
 }
 """Name -> the first library that it lacks in the core."""
 

@@ -1,6 +1,6 @@
 """What can be predicted in a lesson, what the model does, and whether it keeps what the lesson promises."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,6 @@ from transformer_viz.pictures.labels import ARROW, answer_text, axis_labels, lab
 from transformer_viz.trace.comparison import compare
 from transformer_viz.trace.request import Request
 from transformer_viz.trace.trace import Trace
-from transformer_viz.training.runs.folder import TrainingRun
-from transformer_viz.training.runs.job import LOWER_IS_BETTER
-from transformer_viz.training.runs.listing import runs_alike
 
 Answer = Callable[[Request], Any]
 """Returns the trace of a request, or its `HeadEffects`."""
@@ -116,43 +113,6 @@ def trainings_of(words: Words, lesson: Lesson) -> Choices:
         return Choices([], [])
     labels = [f"{words(SETTINGS[asked.setting])} {value:g}" for value in asked.values]
     return Choices(labels, [str(number) for number in range(len(labels))])
-
-
-class Trainings(NamedTuple):
-    """How the trainings that a lesson asks about have ended.
-
-    Attributes:
-        best: Number of the right choice, from 0, as a text.
-        metric: Name of the metric that selects the best epoch.
-        scores: That of the best epoch on the validation rows, for each choice.
-    """
-
-    best: str
-    metric: str
-    scores: tuple[float, ...]
-
-
-def best_training(lesson: Lesson, runs: Iterable[TrainingRun]) -> Trainings | None:
-    """Return which of the trainings that are asked about is the best, by the visitor's own runs.
-
-    None until each of them has finished, with nothing else different.
-
-    Args:
-        lesson: The lesson.
-        runs: The visitor's runs, the newest first.
-    """
-    asked = lesson.predict
-    if asked is None or lesson.task is None:
-        return None
-    found = runs_alike(runs, lesson.task, asked.setting, asked.values)
-    if found is None:
-        return None
-    metric = next(iter(found.values())).job.metric
-    scores = [(found[value].state().best or {}).get(f"val_{metric}", np.nan) for value in asked.values]
-    if not np.isfinite(scores).all():
-        return None
-    number = int(np.argmin(scores) if metric in LOWER_IS_BETTER else np.argmax(scores))
-    return Trainings(str(number), metric, tuple(scores))
 
 
 def truth_of(lesson: Lesson, model: str, answer: Answer) -> tuple[str, float | None]:

@@ -11,11 +11,14 @@ import shutil
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 from filelock import FileLock
 
 from transformer_viz import store
 from transformer_viz.language import Problem
+from transformer_viz.lessons.lesson import Lesson
 from transformer_viz.network.fine_tuning import inherited
 from transformer_viz.store.folders import new_folder, write_flushed
 from transformer_viz.store.names import is_name, name_from
@@ -24,7 +27,7 @@ from transformer_viz.store.quota import Quota, bytes_in
 from transformer_viz.training.runs.errors import BusyError, RunError, write_errors
 from transformer_viz.training.runs.events import append_event
 from transformer_viz.training.runs.folder import TrainingRun
-from transformer_viz.training.runs.job import TrainingJob
+from transformer_viz.training.runs.job import LOWER_IS_BETTER, TrainingJob
 from transformer_viz.training.runs.quota import DiskUse, check_quota
 
 SIGNS = ("job.json", "events.jsonl", "checkpoint.safetensors")
@@ -267,6 +270,43 @@ def runs_alike(
         if len(found) == len(values):
             return found
     return None
+
+
+class Trainings(NamedTuple):
+    """How the trainings that a lesson asks about have ended.
+
+    Attributes:
+        best: Number of the right choice, from 0, as a text.
+        metric: Name of the metric that selects the best epoch.
+        scores: That of the best epoch on the validation rows, for each choice.
+    """
+
+    best: str
+    metric: str
+    scores: tuple[float, ...]
+
+
+def best_training(lesson: Lesson, runs: Iterable[TrainingRun]) -> Trainings | None:
+    """Return which of the trainings that are asked about is the best, by the visitor's own runs.
+
+    None until each of them has finished, with nothing else different.
+
+    Args:
+        lesson: The lesson.
+        runs: The visitor's runs, the newest first.
+    """
+    asked = lesson.predict
+    if asked is None or lesson.task is None:
+        return None
+    found = runs_alike(runs, lesson.task, asked.setting, asked.values)
+    if found is None:
+        return None
+    metric = next(iter(found.values())).job.metric
+    scores = [(found[value].state().best or {}).get(f"val_{metric}", np.nan) for value in asked.values]
+    if not np.isfinite(scores).all():
+        return None
+    number = int(np.argmin(scores) if metric in LOWER_IS_BETTER else np.argmax(scores))
+    return Trainings(str(number), metric, tuple(scores))
 
 
 def is_busy(folder: str | Path | None = None) -> bool:

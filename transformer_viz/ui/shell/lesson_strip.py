@@ -10,7 +10,6 @@ from transformer_viz import store
 from transformer_viz.language import Problem
 from transformer_viz.lessons.lesson import ANSWER, HEAD, KEY, TRAINING, Lesson
 from transformer_viz.pictures.lessons import (
-    best_training,
     broken_claims,
     choices_of,
     losses_of,
@@ -18,6 +17,7 @@ from transformer_viz.pictures.lessons import (
     truth_of,
 )
 from transformer_viz.trace.request import EFFECTS, Request
+from transformer_viz.training.runs.listing import best_training
 from transformer_viz.ui.shell.answers import answer, head_effects
 from transformer_viz.ui.shell.card import metric_name, metric_text
 from transformer_viz.ui.shell.changing import begin_compared
