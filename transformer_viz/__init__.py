@@ -78,7 +78,7 @@ _NEEDS_KERAS = {
 _ON_FIRST_USE = {
     "read_treebank": "data.treebank",
     "show": "pictures.notebook",
-    "typical_words": "questions.roles.words",
+    "typical_words": "questions.roles.measure",
     "word_attention": "pictures.looks",
 }
 
@@ -97,8 +97,7 @@ if TYPE_CHECKING:
     from transformer_viz.questions.evaluation.predictions import predict_file
     from transformer_viz.questions.logit_lens import logit_lens
     from transformer_viz.questions.relations.measure import relation_scores
-    from transformer_viz.questions.roles.measure import head_roles, head_survey
-    from transformer_viz.questions.roles.words import typical_words
+    from transformer_viz.questions.roles.measure import head_roles, head_survey, typical_words
     from transformer_viz.store.load import load
 else:  # hidden from type checkers, which would accept every name
 

@@ -13,8 +13,7 @@ from transformer_viz.network.config import PAD_ID
 from transformer_viz.network.presets import PRESETS
 from transformer_viz.questions.evaluation.calibration import calibration_error
 from transformer_viz.questions.evaluation.measure import evaluate
-from transformer_viz.questions.roles.measure import head_roles
-from transformer_viz.questions.roles.words import typical_words
+from transformer_viz.questions.roles.measure import head_roles, typical_words
 from transformer_viz.store.load import load
 from transformer_viz.trace.softmax import softmax
 from transformer_viz.training import job as job_module

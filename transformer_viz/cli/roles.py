@@ -28,7 +28,6 @@ from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.startup import import_with_keras
 from transformer_viz.pictures.captions import counted_texts
 from transformer_viz.questions.roles.result import HeadRoles, Role
-from transformer_viz.questions.roles.words import typical_words
 
 SHOWN = 10
 """Words typical of a label that are printed."""
@@ -112,7 +111,7 @@ def _typical_words(explorer, data, names, options):
     else:
         return None
     try:
-        return typical_words(explorer, rows)
+        return import_with_keras("questions.roles.measure").typical_words(explorer, rows)
     except DataError:
         return None
 

@@ -12,10 +12,9 @@ from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.explorer.forward import CompiledFunction
 from transformer_viz.network.model import Transformer
 from transformer_viz.questions.effects.quality import card_facts, quality
-from transformer_viz.questions.roles.measure import head_roles, short_texts
+from transformer_viz.questions.roles.measure import head_roles, short_texts, typical_words
 from transformer_viz.questions.roles.result import HeadRoles
 from transformer_viz.questions.roles.survey import NoChoiceError
-from transformer_viz.questions.roles.words import typical_words
 from transformer_viz.text.tokenizer import NoTokensError, tokenizer_of
 from transformer_viz.trace.trace import Trace
 from transformer_viz.training.dataset import Dataset, Inputs

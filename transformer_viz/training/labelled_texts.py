@@ -10,9 +10,8 @@ from transformer_viz.data.batches import by_length, pad, shuffled_by_length
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.questions.evaluation.calibration import best_temperature, calibration_error
 from transformer_viz.questions.evaluation.measure import evaluate
-from transformer_viz.questions.roles.measure import median_tokens, short_texts
+from transformer_viz.questions.roles.measure import labelled_sample, median_tokens, short_texts
 from transformer_viz.questions.roles.result import FEWEST_TEXTS
-from transformer_viz.questions.roles.words import labelled_sample
 from transformer_viz.store import StoredModel
 from transformer_viz.text.tokenizer import Tokenizer, tokenizer_of
 from transformer_viz.trace.softmax import softmax

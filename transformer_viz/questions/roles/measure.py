@@ -5,7 +5,9 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
+import pandas as pd
 
+from transformer_viz.data.labels import named_labels
 from transformer_viz.explorer.batched import batched_attention
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.questions.roles.patterns import roles_in_text, text_patterns
@@ -20,7 +22,7 @@ from transformer_viz.questions.roles.survey import (
     length_order,
     text_histograms,
 )
-from transformer_viz.questions.roles.words import typical_keys
+from transformer_viz.questions.roles.words import most_typical, typical_keys, words_of
 from transformer_viz.text.sentences import some_passages
 from transformer_viz.text.texts import each_text
 from transformer_viz.text.tokenizer import NoTokensError
@@ -28,6 +30,9 @@ from transformer_viz.trace.request import Request
 
 SENTENCES = 4
 """Most sentences of a text: some hundred must have words typical of a label, which are in few of them."""
+
+MOST_TEXTS = 5_000
+"""Most texts that are counted: more hardly change the words."""
 
 
 def head_roles(
@@ -154,3 +159,35 @@ def short_texts(explorer: Explorer, texts: Sequence[str], count: int = 1) -> lis
 def median_tokens(token_ids: Sequence[np.ndarray]) -> int:
     """Return the median number of tokens of some texts; 0 if there are none."""
     return round(float(np.median([len(ids) for ids in token_ids]))) if len(token_ids) else 0
+
+
+def typical_words(explorer: Explorer, rows: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Return the words typical of each label of a classifier: a head may read them more than evenly.
+
+    A word is typical of a label if it is at least twice as frequent in texts with that label as in others,
+    significantly, and in enough texts (`words.most_typical`).
+
+    Args:
+        explorer: `Explorer`.
+        rows: DataFrame with columns text and label; some thousands of rows are enough, and of more than
+            `MOST_TEXTS` a random sample is read. Labels are the model's names, or the values of its training
+            file.
+
+    Returns:
+        Label -> words in lower case, the most typical first; labels without such words are left out.
+
+    Raises:
+        DataError: If a label is not one of the model's.
+    """
+    rows = labelled_sample(rows)
+    config, values = explorer.config, explorer.card.get("label_values", {})
+    labels = named_labels(pd.Series(rows["label"]), config.labels, values, explorer.name)
+    read = map(explorer.tokenizer.read, rows["text"])
+    words = (words_of(each.text, each.offsets, each.tokens)[0] for each in read)
+    found = most_typical(words, labels.tolist())
+    return {label: found[label] for label in config.labels if label in found}
+
+
+def labelled_sample(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a random sample of at most `MOST_TEXTS` rows, always the same, in order."""
+    return rows.sample(min(len(rows), MOST_TEXTS), random_state=0).sort_index()

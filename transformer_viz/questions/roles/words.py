@@ -2,19 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
-from transformer_viz.data.labels import named_labels
 from transformer_viz.questions.roles.result import MAX_WORD, MOST_LABELS, MOST_WORDS, Typical
 from transformer_viz.questions.roles.rules import words_measures
 from transformer_viz.text.special import UNK
 from transformer_viz.trace.reshape import word_of_token
-
-if TYPE_CHECKING:
-    from transformer_viz.explorer.explorer import Explorer
 
 LEAST_TEXTS = 20
 """Fewest texts with a word for it to be typical of a label."""
@@ -121,39 +115,3 @@ def typical_keys(
         name: np.array([word in found for word in words], bool)[place]
         for name, found in zip(words_measures(typical), known, strict=True)
     }
-
-
-MOST_TEXTS = 5_000
-"""Most texts that are counted: more hardly change the words."""
-
-
-def typical_words(explorer: "Explorer", rows: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Return the words typical of each label of a classifier: a head may read them more than evenly.
-
-    A word is typical of a label if it is at least twice as frequent in texts with that label as in others,
-    significantly, and in enough texts (`most_typical`).
-
-    Args:
-        explorer: `Explorer`.
-        rows: DataFrame with columns text and label; some thousands of rows are enough, and of more than
-            `MOST_TEXTS` a random sample is read. Labels are the model's names, or the values of its training
-            file.
-
-    Returns:
-        Label -> words in lower case, the most typical first; labels without such words are left out.
-
-    Raises:
-        DataError: If a label is not one of the model's.
-    """
-    rows = labelled_sample(rows)
-    config, values = explorer.config, explorer.card.get("label_values", {})
-    labels = named_labels(pd.Series(rows["label"]), config.labels, values, explorer.name)
-    read = map(explorer.tokenizer.read, rows["text"])
-    words = (words_of(each.text, each.offsets, each.tokens)[0] for each in read)
-    found = most_typical(words, labels.tolist())
-    return {label: found[label] for label in config.labels if label in found}
-
-
-def labelled_sample(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a random sample of at most `MOST_TEXTS` rows, always the same, in order."""
-    return rows.sample(min(len(rows), MOST_TEXTS), random_state=0).sort_index()
