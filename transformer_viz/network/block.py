@@ -101,7 +101,8 @@ class SubLayer:
 class Block(keras.layers.Layer):
     """Self-attention, in a decoder that reads an encoder cross-attention, and a feed-forward layer.
 
-    Vaswani et al., 2017, section 3.1, figure 1.
+    Vaswani et al., 2017, section 3.1, figure 1; `EncoderLayer` and `DecoderLayer` in TensorFlow's tutorial,
+    `TransformerEncoder` and `TransformerDecoder` in keras-hub, `Block` in nanoGPT.
 
     Args:
         config: `TransformerConfig`.

@@ -30,7 +30,8 @@ class StackTrace(NamedTuple):
 class Stack:
     """The blocks of an encoder or a decoder (Vaswani et al., 2017, section 3.1), and what they share.
 
-    This is no layer of Keras itself, so that the names of parameters have no further part.
+    `Encoder` and `Decoder` in TensorFlow's tutorial, `h` and `ln_f` in nanoGPT. This is no layer of Keras
+    itself, so that the names of parameters have no further part.
 
     Args:
         config: `TransformerConfig`.
