@@ -10,10 +10,14 @@ import numpy as np
 
 
 class Reference:
-    """The forward pass of one config with given parameters, in float64."""
+    """The forward pass of one config with given parameters, in float64.
 
-    def __init__(self, config, parameters):
+    The feed-forward layers that add nothing are (stack, layer) pairs.
+    """
+
+    def __init__(self, config, parameters, without_ffn=()):
         self.config = config
+        self.without_ffn = without_ffn
         self.largest_score = 0.0
         self.p = {name: np.asarray(value, dtype=np.float64) for name, value in parameters.items()}
 
@@ -117,7 +121,8 @@ class Reference:
                 )
             if self.config.ffn_dim:
                 read = start if self.config.parallel else x
-                x = self.sublayer(prefix, "ffn", x, lambda y, p=prefix: self.ffn(f"{p}/ffn", y), read)
+                share = 0 if (name, layer) in self.without_ffn else 1
+                x = self.sublayer(prefix, "ffn", x, lambda y, p=prefix: self.ffn(f"{p}/ffn", y), read, share)
         return self.norm(x, f"{name}_norm") if self.config.final_norm else x
 
     def may_read(self, ids, query, key):
@@ -134,7 +139,7 @@ class Reference:
             return place
         return 0 if ids[place] == 0 else place + 1
 
-    def sublayer(self, prefix, name, x, compute, read=None):
+    def sublayer(self, prefix, name, x, compute, read=None, share=1):
         norm = self.config.norm
         read = x if read is None else read
         plain = (
@@ -145,6 +150,7 @@ class Reference:
         update = compute(read)
         if norm == "sandwich":
             update = self.norm(update, f"{prefix}/{name}_output_norm")
+        update = share * update
         x = x + update if self.config.residual else update
         return self.norm(x, f"{prefix}/{name}_norm") if norm == "post" else x
 

@@ -38,13 +38,15 @@ def value(explorer, answer, logits):
     return (np.log(own) - np.log1p(-own)).mean()
 
 
-def steps(explorer, found, patches, size=STEP, **asked):
-    """Return how much f rises along patches of attention weights, by central differences."""
+def steps(explorer, found, kind, patch, size=STEP, **asked):
+    """Return how much f rises along a patch of attention weights, by central differences."""
     prepared, values = explorer.prepare(explorer.request(TEXT, **asked)), []
     neutral = explorer.forward.interventions(prepared, UNCHANGED)
+    stack, field = ATTENTION_KINDS[kind]
     for step in (size, -size):
-        added = {name: (step * patch).astype("f4") for name, patch in patches.items()}
-        changed = prepared._replace(interventions=neutral | added)
+        attention = getattr(neutral[stack], field)._replace(weight_patch=(step * patch).astype("f4"))
+        block = neutral[stack]._replace(**{field: attention})
+        changed = prepared._replace(interventions=neutral | {stack: block})
         logits = explorer.compute(changed, keep="logits").logits
         values.append(value(explorer, found.answer, logits))
     return (values[0] - values[1]) / (2 * size)
@@ -77,12 +79,11 @@ def test_the_effect_of_heads_is_the_slope_along_their_weights(explored, asked):
         if kind not in found.cells:
             continue
         weights = np.stack([getattr(block, field).weights for block in getattr(trace, stack)])
-        name = f"{stack}.{'cross' if kind == 'cross' else 'self'}_attention.weight_patch"
         by_steps = np.zeros(weights.shape[:2])
         for layer, head in itertools.product(*map(range, weights.shape[:2])):
             patch = np.zeros_like(weights)
             patch[layer, head] = weights[layer, head]
-            by_steps[layer, head] = steps(explorer, found, {name: patch}, **side)
+            by_steps[layer, head] = steps(explorer, found, kind, patch, **side)
         assert np.linalg.norm(found.heads[kind] - by_steps) < 1e-3 * np.linalg.norm(by_steps) + 1e-4
         assert np.abs(by_steps).max() > 1e-3
 
@@ -94,14 +95,13 @@ def test_the_effect_of_a_cell_is_the_slope_along_its_weight(explored):
     stack, field = ATTENTION_KINDS[kind]
     blocks = getattr(explorer.trace(TEXT, **side), stack)
     weights = np.stack([getattr(block, field).weights for block in blocks])
-    name = f"{stack}.{'cross' if kind == 'cross' else 'self'}_attention.weight_patch"
     strongest = np.argsort(-np.abs(found.cells[kind]).ravel())[:5]
     for place in zip(*np.unravel_index(strongest, weights.shape), strict=True):
         patch = np.zeros_like(weights)
         patch[place] = weights[place]
         assert_allclose(
             found.cells[kind][place],
-            steps(explorer, found, {name: patch}, 0.02, **side),
+            steps(explorer, found, kind, patch, 0.02, **side),
             rtol=1e-3,
             atol=1e-5,
         )

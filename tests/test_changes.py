@@ -33,6 +33,7 @@ A = Request("made", "t0 t1")
 EVERYTHING = Changes(
     ablate=[(0, 1), ("cross", 2, 0)],
     reference=OWN,
+    ablate_ffn=[1, ("decoder", 2)],
     cut=[(1, 2, 3, 4), ("decoder", 0, 1, 2, 1), ("cross", 2, 2, 1, 6)],
     mute=[("cross", 0, 1, 2, 3)],
     leave_out=[1, 3, 4],
@@ -49,6 +50,9 @@ EVERYTHING = Changes(
     shift=5,
 )
 """All that the page can change, in a model with three kinds of attention."""
+
+LISTS = ("ablate", "ablate_ffn", "cut", "mute", "patterns")
+"""Changes with a chip for each of their items."""
 
 
 def offered(changes=UNCHANGED, config=ENCODER, words=ENGLISH, before=A, **asked):
@@ -200,6 +204,8 @@ def test_each_chip_takes_back_what_it_names(changes):
     assert list(found) == [
         "encoder self-attention, Layer 1, head 2 off",
         "cross-attention, Layer 3, head 1 off",
+        "feed-forward network of encoder layer 2 off",
+        "feed-forward network of decoder layer 3 off",
         "encoder self-attention, Layer 1, head 3: Uniform attention",
         "masked self-attention, Layer 2, head 2: Previous token only",
         "cross-attention, Layer 1, head 2: “w2” → “t3” muted",
@@ -220,7 +226,7 @@ def test_each_chip_takes_back_what_it_names(changes):
         "off = mean over this text",
         "Undo all",
     ]
-    left = {name: set(getattr(changes, name)) for name in ("ablate", "cut", "mute", "patterns")}
+    left = {name: set(getattr(changes, name)) for name in LISTS}
     for text, act in list(found.items())[:-1]:
         now = after(act, changes, BOTH)
         name = act["name"]
@@ -252,6 +258,7 @@ def test_undoing_everything_is_offered_where_there_is_more_than_one_change():
             lambda number: ((number // 3, number % 3), "uniform" if number % 2 else "previous"),
             "5 heads: Uniform attention, Previous token only",
         ),
+        ("ablate_ffn", lambda number: number, "5 feed-forward networks off"),
         ("cut", lambda number: (0, 0, number, 0), "5 edges cut"),
         ("mute", lambda number: (0, 0, number, 0), "5 cells muted"),
     ],
@@ -335,6 +342,9 @@ MALFORMED = [
     {"patterns": [[[0, 0], [[1]]]]},
     {"patterns": {"encoder": "uniform"}},
     {"mute": [[0, 0, 1]]},
+    {"ablate_ffn": [-1]},
+    {"ablate_ffn": [["cross", 1]]},
+    {"ablate_ffn": ["encoder"]},
     {"positions": [[1, 2]]},
     {"position_ids": [1, 2]},
     {"order": [1, 0]},

@@ -9,7 +9,7 @@ from transformer_viz.questions.effects import changed
 from transformer_viz.questions.effects.answer import Answer, Certainty
 from transformer_viz.questions.effects.heads import certainties, head_effects, joint_effect
 from transformer_viz.questions.effects.result import ablations
-from transformer_viz.trace.interventions import ActivationPatch
+from transformer_viz.trace.interventions import ATTENTION_KINDS, ActivationPatch
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
 
@@ -97,7 +97,8 @@ def test_heads_together_are_ablated_in_one_run(explorer):
 def test_a_head_set_to_its_mean_over_this_text_is_patched_with_that_mean(translator):
     """`reference="own"` equals the mean of the traced contexts, computed here and given as a patch."""
     trace = translator.trace(TEXT, target=TARGET)
-    for kind, stack, field in (("encoder", "encoder", "attention"), ("cross", "decoder", "cross_attention")):
+    for kind in ("encoder", "cross"):
+        stack, field = ATTENTION_KINDS[kind]
         attention = getattr(getattr(trace, stack)[1], field)
         context = np.array(attention.context)
         context[2] = context[2].mean(axis=0)

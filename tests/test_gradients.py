@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from transformer_viz.explorer.gradients import gradients
+from transformer_viz.trace.interventions import ATTENTION_KINDS
 from transformer_viz.trace.request import UNCHANGED
 
 TEXT, TARGET = "A lovely film, not good.", "one two three two"
@@ -15,14 +16,21 @@ def explored(request, explorer, translator, writer):
     return chosen, {"target": TARGET} if chosen is translator else {}
 
 
-def slope(explorer, side, name, like, place):
+def patched(interventions, site, patch):
+    """Return interventions with another array at a site: stack, field, and its field."""
+    stack, field, name = site
+    part = getattr(interventions[stack], field)._replace(**{name: patch})
+    return interventions | {stack: interventions[stack]._replace(**{field: part})}
+
+
+def slope(explorer, side, site, like, place):
     """Return how steeply logit 1 rises with one number of a patch shaped as `like`, by two small steps."""
     prepared, logits = explorer.prepare(explorer.request(TEXT, **side)), []
     neutral = explorer.forward.interventions(prepared, UNCHANGED)
     for step in (STEP, -STEP):
         patch = np.zeros_like(like)
         patch[place] = step
-        changed = prepared._replace(interventions=neutral | {name: patch})
+        changed = prepared._replace(interventions=patched(neutral, site, patch))
         logits.append(explorer.compute(changed, keep="logits").logits)
     rise = np.atleast_2d(logits[0] - logits[1])[-1, 1]
     return rise / (2 * STEP)
@@ -33,21 +41,20 @@ def test_gradients_are_the_slopes_of_the_logit(explored):
     found = gradients(explorer, TEXT, output=1, **side)
     sites = []
     for kind, weights in found.weights.items():
-        attention = {"encoder": "encoder.self", "decoder": "decoder.self", "cross": "decoder.cross"}[kind]
         last = len(weights) - 1
         for place in ((0, 1, 2, 0), (last, 2, weights.shape[2] - 1, 1)):
             sites += [
-                (f"{attention}_attention.weight_patch", weights, place),
-                (f"{attention}_attention.context_patch", found.context[kind], place),
+                ((*ATTENTION_KINDS[kind], "weight_patch"), weights, place),
+                ((*ATTENTION_KINDS[kind], "context_patch"), found.context[kind], place),
             ]
     embeddings = zip(explorer.config.stacks.items(), found[3:], strict=False)
     for (stack, layers), embedding in embeddings:
         in_first_layer = np.zeros((layers, *embedding.shape), np.float32)
         in_first_layer[0] = embedding
-        sites.append((f"{stack}.resid_pre.value", in_first_layer, (0, 2, 5)))
-    for name, gradient, place in sites:
-        by_steps = slope(explorer, side, name, gradient, place)
-        assert_allclose(gradient[place], by_steps, rtol=0.02, atol=2e-4, err_msg=name)
+        sites.append(((stack, "resid_pre", "value"), in_first_layer, (0, 2, 5)))
+    for site, gradient, place in sites:
+        by_steps = slope(explorer, side, site, gradient, place)
+        assert_allclose(gradient[place], by_steps, rtol=0.02, atol=2e-4, err_msg=str(site))
 
 
 def test_the_logit_is_the_traces(explored):

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from reference import Reference
+from small_models import with_random_parameters
 
 from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.tensors import flatten
 from transformer_viz.trace.interventions import ActivationPatch, build
@@ -130,6 +133,50 @@ def test_without_residual_connections_it_is_the_model_that_has_none(ask):
     assert np.abs(found.logits - ask().logits).max() > 1e-3
 
 
+FFN_CONFIGS = {
+    "post": {"norm": "post"},
+    "pre": {"norm": "pre", "architecture": "decoder", "final_norm": True},
+    "sandwich": {"norm": "sandwich"},
+    "parallel": {"norm": "pre", "parallel": True, "gated_ffn": True},
+    "without residual": {"norm": "post", "residual": False},
+    "encoder-decoder": {"architecture": "encoder-decoder", "target_vocab_size": 13, "num_decoder_layers": 2},
+}
+"""Ways in which a block adds what its feed-forward layer returns."""
+
+
+@pytest.mark.parametrize("name", FFN_CONFIGS)
+@pytest.mark.parametrize("layers", [[1], [2, ("decoder", 1)]])
+def test_a_feed_forward_layer_that_is_switched_off_adds_nothing(name, layers):
+    sizes = {"vocab_size": 23, "max_len": 9, "d_model": 14, "num_heads": 2, "num_layers": 3, "ffn_dim": 11}
+    config = TransformerConfig(**sizes | FFN_CONFIGS[name])
+    random, first = np.random.default_rng(4), next(iter(config.stacks))
+    off = [layer if isinstance(layer, tuple) else (first, layer) for layer in layers]
+    off = [(stack, layer) for stack, layer in off if stack in config.stacks]
+    model = with_random_parameters(config)
+    texts = [random.integers(1, 13, size).astype("int32") for size in (7, 5)[: len(config.stacks)]]
+    lengths = {stack: len(text) for stack, text in zip(config.stacks, texts, strict=True)}
+    changes = build(config, Changes(ablate_ffn=off), lengths, {})
+    trace = model.trace(*(text[None] for text in texts), interventions=changes)
+    for stack, layer in off:
+        block = getattr(trace, stack)[layer]
+        added = block.ffn.output if block.ffn_added is None else block.ffn_added
+        assert not np.any(added)
+    parameters = {name: np.asarray(value) for name, value in model.parameters().items()}
+    expected = Reference(config, parameters, off).logits(*texts)
+    assert_allclose(np.asarray(trace.logits)[0], expected, atol=1e-4)
+    assert np.abs(expected - Reference(config, parameters).logits(*texts)).max() > 1e-2
+
+
+def test_feed_forward_layers_are_switched_off_by_their_stack_and_layer(ask):
+    stack = ask.kinds[0]
+    off = ask(ablate_ffn=1)
+    assert off == ask(ablate_ffn=[1]) == ask(ablate_ffn=(stack, 1)) == ask(ablate_ffn=[(stack, 1)])
+    block = getattr(off, stack)[1]
+    assert not block.ffn.output.any()
+    assert_array_equal(block.resid_mid, getattr(ask(), stack)[1].resid_mid)
+    assert np.abs(off.logits - ask().logits).max() > 1e-4
+
+
 def test_uniform_attention_is_alike_on_all_that_may_be_read(ask):
     for kind in ask.kinds:
         weights = attention(ask(patterns={(kind, 0, 1): "uniform"}), kind, 0).weights[1]
@@ -227,6 +274,9 @@ def test_everything_combines_and_compiles_nothing_again(ask):
             r"`positions` must be from 0 to 0. Received: \(3,",
         ),
         ({"patches": [(..., "encoder.0.context.9")]}, r"There is no head \(0, 9\)"),
+        ({"ablate_ffn": [2]}, r"no feed-forward layer 2\. Layers count from 0; the last: \('encoder', 1\)\."),
+        ({"ablate_ffn": [("decoder", 0)]}, r"no feed-forward layer \('decoder', 0\)\."),
+        ({"ablate_ffn": "ffn"}, r"`ablate_ffn` must be a list, such as \[1\]\. Received: 'ffn'"),
         ({"leave_out": [7]}, "names tokens of the text by their index, here from 0 to 6. Received: 7"),
         ({"leave_out": [-1]}, "here from 0 to 6. Received: -1"),
         ({"leave_out": "film"}, r"`leave_out` must be a list, such as \[3\]. Received: 'film'"),
@@ -238,6 +288,12 @@ def test_what_is_not_there_is_named(explorer, changes, message):
         changes = {"patches": [ActivationPatch(one, *patch[1:]) for patch in changes["patches"]]}
     with pytest.raises(ValueError, match=message):
         explorer.trace(TEXT, **changes)
+
+
+def test_a_model_without_feed_forward_layers_has_none_to_switch_off():
+    config = TransformerConfig(d_model=14, num_heads=2, ffn_dim=0)
+    with pytest.raises(ValueError, match="This model has no feed-forward layers"):
+        build(config, Changes(ablate_ffn=[0]), {"encoder": 3}, {})
 
 
 def test_a_trace_of_weights_only_cannot_be_patched_from(explorer):

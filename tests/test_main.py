@@ -145,6 +145,17 @@ def test_compare_removes_the_residual_connections(run):
     assert done.stdout.splitlines()[1].startswith("B  negative")
 
 
+def test_compare_switches_off_feed_forward_layers(run, models_folder):
+    asked = ("compare", "--model", "small", "--text", "A lovely film", "--json")
+    done = run(*asked, "--ablate-ffn", "1", "encoder.0")
+    assert done.returncode == 0
+    found = tv.load("small").trace("A lovely film", ablate_ffn=[0, 1])
+    assert json.loads(done.stdout)["b"]["probability"] == pytest.approx(float(found.probs.max()))
+    wrong = run(*asked, "--ablate-ffn", "last")
+    assert wrong.returncode == 2
+    assert "'last' is no layer. Write 1 for layer 1, counted from 0, or decoder.1." in wrong.stderr
+
+
 def test_explain_draws_a_bar_for_each_word_and_writes_a_row_for_each_cell(run, models_folder, tmp_path):
     asked = ("explain", "--model", "small", "--text", "A lovely film", "--answer", "good", "--versus", "bad")
     done = run(*asked, "--out", tmp_path / "cells.csv")

@@ -15,11 +15,15 @@ from transformer_viz.trace.interventions import ActivationPatch
 from transformer_viz.trace.request import EFFECTS, ChangeArguments, Changes, Request
 
 HEADS = st.lists(st.tuples(st.sampled_from(["encoder", "cross"]), st.integers(0, 3), st.integers(0, 7)))
+LAYERS = st.tuples(st.sampled_from(["encoder", "decoder"]), st.integers(0, 3))
 MASKS = st.none() | st.sampled_from(["none", "causal", "window:2+causal", "painted:8cef"])
 CHANGES = st.builds(
     Changes,
     ablate=HEADS,
     reference=st.lists(st.text()) | st.just("own"),
+    ablate_ffn=st.lists(
+        st.integers(0, 3) | st.tuples(st.sampled_from(["encoder", "decoder"]), st.integers(0, 3))
+    ),
     cut=st.lists(st.tuples(*[st.integers(0, 9)] * 4)),
     patterns=st.dictionaries(st.tuples(st.integers(0, 3), st.integers(0, 3)), st.just("previous")),
     attention_mask=MASKS,

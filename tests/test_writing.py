@@ -73,6 +73,7 @@ def written_step_by_step(explorer, text, changes, most=20):
         ("reverser", DIGITS, {"positions": "none"}),
         ("dater", "March 3, 2021", {"scaling": False}),
         ("dater", "March 3, 2021", {"residual": False}),
+        ("reverser", DIGITS, {"ablate_ffn": [0]}),
         ("reverser", DIGITS, {"position_ids": (0, 1, 2, 4, 3)}),
         ("dater", "March 3, 2021", {"shift": 7}),
         ("reverser", DIGITS, {"order": (1, 0, 2, 3, 4)}),

@@ -24,7 +24,8 @@ def compare(arguments: Namespace) -> None:
     load = import_with_keras("store.load").load
     explorer = load(arguments.model)
     other = load(arguments.with_model) if arguments.with_model else explorer
-    changes = {"ablate": [*map(place, arguments.ablate)], "cut": [*map(place, arguments.cut)]}
+    changes: dict[str, Any] = {"ablate": [*map(place, arguments.ablate)], "cut": [*map(place, arguments.cut)]}
+    changes["ablate_ffn"] = [*map(layer, arguments.ablate_ffn)]
     changes |= {"positions": arguments.positions, "attention_mask": arguments.mask, "order": arguments.order}
     changes |= {"scaling": not arguments.unscaled, "residual": not arguments.no_residual}
     changes |= {"reference": OWN if arguments.mean else ()}
@@ -60,6 +61,18 @@ def place(text: str) -> tuple[str | int, ...]:
         raise Problem("comparison.place", received=repr(text))
     found = tuple(map(int, parts))
     return found if kind.isdecimal() else (kind, *found)
+
+
+def layer(text: str) -> int | tuple[str, int]:
+    """Return "1" as 1, and "decoder.1" as ("decoder", 1): a feed-forward layer of `Changes`.
+
+    Raises:
+        Problem: If the text is neither.
+    """
+    stack, _, number = text.rpartition(".")
+    if not number.isdecimal():
+        raise Problem("comparison.layer", received=repr(text))
+    return (stack, int(number)) if stack else int(number)
 
 
 def answered(trace: Trace) -> str:

@@ -173,6 +173,7 @@ def _add_compare(add):
     add("--with-model", metavar="MODEL")
     add("--ablate", nargs="+", default=[], metavar="HEAD")
     add("--mean", action="store_true")
+    add("--ablate-ffn", nargs="+", default=[], metavar="LAYER")
     add("--cut", nargs="+", default=[], metavar="EDGE")
     add("--positions")
     add("--order")

@@ -1,5 +1,6 @@
 """The attention of many texts, several in one forward pass."""
 
+import functools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -9,7 +10,7 @@ from transformer_viz.data.batches import pad
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.explorer.forward import CompiledFunction, Prepared
 from transformer_viz.network.masks import own_masks
-from transformer_viz.network.tensors import Attentions, AttentionTrace, flatten, weights_only
+from transformer_viz.network.tensors import Attentions, mapped, weights_only
 from transformer_viz.text.encoding import Encoding
 from transformer_viz.trace.interventions import ATTENTION_KINDS
 from transformer_viz.trace.trace import by_layer
@@ -66,26 +67,24 @@ def _run(explorer, batch):
     if texts[0].target is not None:
         sides.append([text.target for text in texts])
     attend = explorer.compiled("batched attention", lambda: _compiled(explorer.model))
-    tensors = attend(*(pad([each.ids for each in side], pad_id) for side in sides))
-    arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
+    values = mapped(np.asarray, attend(*(pad([each.ids for each in side], pad_id) for side in sides)))
     found = iter(range(len(texts)))
     for text in batch:
-        yield text, {} if text is None else _attention_of(text, next(found), arrays)
+        yield text, {} if text is None else _attention_of(text, next(found), values)
 
 
 def _compiled(model):
-    """Return the compiled function from token ids of each stack to weights and masks, by their names."""
+    """Return the compiled function from token ids of each stack to a trace of weights and masks."""
     config = model.config.replace(mask_padding=True)
 
     def run(*texts):
         sides = [side for ids in texts for side in (ids, tf.range(tf.shape(ids)[1]))]
-        trace = weights_only(model.trace(*texts, **own_masks(config, *sides)))
-        return flatten(trace._replace(logits=None))
+        return weights_only(model.trace(*texts, **own_masks(config, *sides)))._replace(logits=None)
 
     return CompiledFunction(run, [tf.TensorSpec((None, None), tf.int32)] * len(config.stacks))
 
 
-def _attention_of(text, row, arrays):
+def _attention_of(text, row, values):
     """Return the attention of one text of a batch, without [PAD]."""
     source, target = text.source, text.target
     written = target or source
@@ -96,23 +95,18 @@ def _attention_of(text, row, arrays):
     }
     found = {}
     for kind, (mask, queries, keys) in names.items():
-        shape = len(queries.ids), len(keys.ids)
-        layers, own = [], []
         stack, field = ATTENTION_KINDS[kind]
-        while (weights := arrays.get(f"{stack}.{len(layers)}.{field}.weights")) is not None:
-            mask_of_layer = arrays.get(f"{stack}.{len(layers)}.{field}_mask")
-            own.append(None if mask_of_layer is None else _cut(mask_of_layer, row, shape))
-            layers.append(_only(_cut(weights, row, shape)))
-        if layers:
-            masks = by_layer(_cut(arrays[mask], row, shape), own)
-            found[kind] = Attentions(layers, masks, queries.tokens, keys.tokens)
+        blocks = [block for block in getattr(values, stack) if getattr(block, field) is not None]
+        if not blocks:
+            continue
+        cut = functools.partial(_cut, row=row, shape=(len(queries.ids), len(keys.ids)))
+        layers = [mapped(cut, getattr(block, field)) for block in blocks]
+        own = [None if kind == "cross" else mapped(cut, block.self_attention_mask) for block in blocks]
+        masks = by_layer(cut(getattr(values, mask)), own)
+        found[kind] = Attentions(layers, masks, queries.tokens, keys.tokens)
     return found
 
 
 def _cut(array, row, shape):
     """Return one text of a batch, without [PAD]."""
     return array[row][:, : shape[0], : shape[1]]
-
-
-def _only(weights: np.ndarray) -> AttentionTrace:
-    return AttentionTrace(None, None, None, None, weights, None, None)

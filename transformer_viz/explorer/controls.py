@@ -1,11 +1,14 @@
 """Controls: the same model with uniform attention, or without heads, to see what its attention is worth."""
 
 from collections.abc import Callable
+from typing import Any
 
 import keras
 
 from transformer_viz.network.model import Transformer
-from transformer_viz.network.tensors import BlockIntervention, Intervention, Tensor
+from transformer_viz.network.tensors import BlockIntervention, Intervention, Tensor, mapped
+
+ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
 INTACT = Intervention(head_gate=1.0, score_bias=0.0, weight_gate=1.0, score_gate=1.0)
 """No change."""
@@ -28,9 +31,10 @@ def with_intervention(model: Transformer, intervention: Intervention | None) -> 
         return model.__call__
 
     def logits(inputs):
-        tensors = (None if each is None else keras.ops.convert_to_tensor(each) for each in intervention)
-        same = Intervention(*tensors)
-        changes = [BlockIntervention(same, same)] * sum(model.config.stacks.values())
+        changes = {}
+        for stack, layers in model.config.stacks.items():
+            same = mapped(lambda number, rows=layers: number * ops.ones((rows, 1, 1, 1)), intervention)
+            changes[stack] = BlockIntervention(same, same)
         named = inputs if isinstance(inputs, dict) else {"token_ids": inputs}
         return model.trace(**named, interventions=changes).logits
 

@@ -19,7 +19,7 @@ from transformer_viz.network.masks import own_masks
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.named_masks import named_mask
 from transformer_viz.network.positions import position_table
-from transformer_viz.network.tensors import BlockIntervention, ModelTrace, Tensor, flatten, restore
+from transformer_viz.network.tensors import BlockIntervention, ModelTrace, Tensor, mapped
 from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.trace import interventions
 from transformer_viz.trace.order import named_order
@@ -46,16 +46,31 @@ class CompiledFunction:
 
     Args:
         function: From tensors to tensors.
-        signature: Specs of its arguments, which may be nested.
+        signature: Specs of its arguments, which may be nested, in named tuples too, and None.
     """
 
     def __init__(self, function: Callable, signature: Sequence):
-        self._signature = tuple(signature)
-        self._function: Any = tf.function(function, input_signature=signature, autograph=False)
+        specs = tf.nest.flatten(signature)
+
+        def run(*tensors):
+            given = iter(tensors)
+            leaves = [None if spec is None else next(given) for spec in specs]
+            return function(*tf.nest.pack_sequence_as(signature, leaves))
+
+        self._specs = specs
+        given = [spec for spec in specs if spec is not None]
+        self._function: Any = tf.function(run, input_signature=given, autograph=False)
 
     def __call__(self, *arguments: Any) -> Any:
         """Return the function's result; arrays of the arguments become tensors."""
-        return self._graph(*map(_tensors, self._signature, arguments))
+        given = zip(self._specs, tf.nest.flatten(arguments), strict=True)
+        return self._graph(
+            *(
+                part if isinstance(part, tf.Tensor) else tf.constant(part, spec.dtype)
+                for spec, part in given
+                if spec is not None
+            )
+        )
 
     @functools.cached_property
     def _graph(self):
@@ -67,16 +82,6 @@ class CompiledFunction:
         return self._function.experimental_get_tracing_count()
 
 
-def _tensors(spec, given):
-    """Return nested arguments with tensors for arrays, as `tf.nest.map_structure` would in twice the time."""
-    if isinstance(given, dict):
-        return {name: _tensors(spec[name], part) for name, part in given.items()}
-    if isinstance(given, list | tuple):
-        parts = [_tensors(*pair) for pair in zip(spec, given, strict=True)]
-        return type(given)(*parts) if hasattr(given, "_fields") else type(given)(parts)
-    return given if isinstance(given, tf.Tensor) else tf.constant(given, spec.dtype)
-
-
 class Prepared(NamedTuple):
     """The inputs of the compiled forward pass for a request.
 
@@ -85,14 +90,15 @@ class Prepared(NamedTuple):
         target: The tokenized target of an encoder-decoder; None for other models.
         changes: The changes of the request.
         inputs: Name -> tensor: texts, masks and positions.
-        interventions: Name -> tensor with a leading layer axis; {} if there are none.
+        interventions: Stack -> `BlockIntervention` whose arrays have a leading layer axis; {} if there are
+            none.
     """
 
     source: Encoding
     target: Encoding | None
     changes: Changes
     inputs: dict[str, Tensor]
-    interventions: dict[str, Tensor]
+    interventions: dict[str, BlockIntervention]
 
     def __repr__(self):
         return short_repr(self)
@@ -117,8 +123,8 @@ class ForwardPass:
         self.target_tokenizer = target_tokenizer and target_tokenizer.for_model(model.config, is_target=True)
         self._check_tokenizers()
         self._tables = {}
-        neutral = self._tensors(UNCHANGED, dict.fromkeys(self.config.stacks, 1), {})
-        self._neutral = {name: tf.constant(array) for name, array in neutral.items()}
+        neutral = interventions.build(self.config, UNCHANGED, dict.fromkeys(self.config.stacks, 1), {})
+        self._neutral = {stack: mapped(tf.constant, change) for stack, change in neutral.items()}
 
     @property
     def signature(self) -> dict[str, tf.TensorSpec]:
@@ -134,12 +140,13 @@ class ForwardPass:
         return specs
 
     @property
-    def interventions_signature(self) -> dict[str, tf.TensorSpec]:
-        """Name -> shape of each of `Prepared.interventions`; all axes except layers are open."""
-        return {
-            name: tf.TensorSpec((tensor.shape[0], *[None] * (tensor.ndim - 1)), tensor.dtype)
-            for name, tensor in self._neutral.items()
-        }
+    def interventions_signature(self) -> dict[str, BlockIntervention]:
+        """`Prepared.interventions` with the shape of each array; all axes except layers are open."""
+
+        def spec(tensor):
+            return tf.TensorSpec((tensor.shape[0], *[None] * (tensor.ndim - 1)), tensor.dtype)
+
+        return {stack: mapped(spec, change) for stack, change in self._neutral.items()}
 
     def prepare(self, request: Request, *, means: Mapping[str, np.ndarray] | None = None) -> Prepared:
         """Tokenize the texts of a request, and turn its changes into tensors.
@@ -179,12 +186,12 @@ class ForwardPass:
 
     def interventions(
         self, prepared: Prepared, changes: Changes, *, means: Mapping[str, np.ndarray] | None = None
-    ) -> dict[str, Tensor]:
+    ) -> dict[str, BlockIntervention]:
         """Return `Prepared.interventions` of other changes to the same texts and masks.
 
         Args:
             prepared: As `prepare` returns it.
-            changes: The changes; of them, masks and positions are ignored. Without interventions, the tensors
+            changes: The changes; of them, masks and positions are ignored. Without interventions, the arrays
                 are neutral.
             means: As for `prepare`.
         """
@@ -193,31 +200,17 @@ class ForwardPass:
         lengths = {next(iter(self.config.stacks)): len(prepared.source.ids)}
         if prepared.target is not None:
             lengths["decoder"] = len(prepared.target.ids)
-        return self._tensors(changes, lengths, self._used_masks(prepared) if changes.patterns else {}, means)
+        masks = self._used_masks(prepared) if changes.patterns else {}
+        return interventions.build(self.config, changes, lengths, masks, means)
 
     def __call__(
-        self, inputs: Mapping[str, Tensor], interventions: Mapping[str, Tensor] | None = None
+        self, inputs: Mapping[str, Tensor], changes: Mapping[str, BlockIntervention] | None = None
     ) -> ModelTrace:
-        """Run the model on the tensors of a `Prepared`, inside a `tf.function`.
+        """Run the model on the inputs and interventions of a `Prepared`, inside a `tf.function`.
 
         Without interventions the result is the same, to the bit, as with neutral ones.
         """
-        changes = None if interventions is None else self._by_block(interventions)
         return self.model.trace(**inputs, interventions=changes)
-
-    def _by_block(self, interventions):
-        """Return the intervention of each block, the encoder's before the decoder's."""
-        changes = []
-        for stack, layers in self.config.stacks.items():
-            parts = {
-                name: tf.unstack(tensor, layers)
-                for name, tensor in interventions.items()
-                if name.startswith(stack)
-            }
-            for layer in range(layers):
-                one = {name: part[layer] for name, part in parts.items()}
-                changes.append(restore(BlockIntervention, f"{stack}.", one))
-        return changes
 
     def _check_tokenizers(self):
         writer = self.tokenizer
@@ -327,11 +320,6 @@ class ForwardPass:
             found["decoder"] = masks["target_attention_mask"][None]
             found["cross"] = masks["cross_attention_mask"][None]
         return found
-
-    def _tensors(self, changes, lengths, masks, means=None):
-        """Return name -> array of `changes`, each with a leading layer axis."""
-        built = interventions.build(self.config, changes, lengths, masks, means)
-        return {name: array for stack, part in built.items() for name, array in flatten(part, stack).items()}
 
     def _position_ids(self, asked, token_ids) -> np.ndarray:
         """Return the positions asked for, or the model's own: int32 (batch or 1, position)."""

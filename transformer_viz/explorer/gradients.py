@@ -16,6 +16,9 @@ from transformer_viz.language.short_repr import short_repr
 from transformer_viz.trace.interventions import ATTENTION_KINDS, attention_kinds
 from transformer_viz.trace.request import UNCHANGED, ChangeArguments, names_changes
 
+PATCHES = ("weight_patch", "context_patch")
+"""Fields of `Intervention` to which a zero is added, to differentiate with respect to it."""
+
 
 class Gradients(NamedTuple):
     """Partial derivatives of one logit.
@@ -113,11 +116,15 @@ def _compiled_gradients(explorer):
 
 def _with_probes(interventions, probes, config):
     """Return the interventions with the probes added."""
-    interventions = dict(interventions)
-    for kind in attention_kinds(config):
-        for patch in ("weight_patch", "context_patch"):
-            interventions[".".join((*ATTENTION_KINDS[kind], patch))] += probes[f"{kind}.{patch}"]
+    changed = {}
     for stack, layers in config.stacks.items():
         first = tf.reshape(tf.one_hot(0, layers), (layers, 1, 1))
-        interventions[f"{stack}.resid_pre.value"] += first * probes[stack]
-    return interventions
+        before = interventions[stack].resid_pre
+        before = before._replace(value=before.value + first * probes[stack])
+        changed[stack] = interventions[stack]._replace(resid_pre=before)
+    for kind in attention_kinds(config):
+        stack, field = ATTENTION_KINDS[kind]
+        own = getattr(changed[stack], field)
+        patches = {name: getattr(own, name) + probes[f"{kind}.{name}"] for name in PATCHES}
+        changed[stack] = changed[stack]._replace(**{field: own._replace(**patches)})
+    return changed

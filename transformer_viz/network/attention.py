@@ -35,6 +35,7 @@ def attend(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return scaled dot-product attention (Vaswani et al., 2017, eq. 1) step by step.
 
+    It is `scaled_dot_product_attention` of TensorFlow's tutorial and of PyTorch, with all that is computed:
     scores = capped(query @ key^T / sqrt(head_dim)) + bias; weights = softmax(scores);
     context = weights @ value.
 
@@ -104,6 +105,9 @@ def _changed_scores(scores, products, attention_mask, change, bias, cap) -> tupl
 class MultiHeadAttention(keras.layers.Layer):
     """Multi-head attention (Vaswani et al., 2017, section 3.2.2) that returns all its tensors.
 
+    The layers query, key, value and output are the paper's W^Q, W^K, W^V and W^O: `wq`, `wk`, `wv` and
+    `dense` in TensorFlow's tutorial, `c_attn`, which is three of them, and `c_proj` in nanoGPT.
+
     Args:
         config: `TransformerConfig`.
 
@@ -157,9 +161,9 @@ class MultiHeadAttention(keras.layers.Layer):
     ) -> AttentionTrace:
         """Compute attention; see the class."""
         config, source = self.config, x if source is None else source
-        query = self._split_heads(project(self.query_dense, x), config.num_heads)
-        key = self._split_heads(project(self.key_dense, source), config.num_kv_heads)
-        value = self._split_heads(project(self.value_dense, source), config.num_kv_heads)
+        query = split_heads(project(self.query_dense, x), config.num_heads)
+        key = split_heads(project(self.key_dense, source), config.num_kv_heads)
+        value = split_heads(project(self.value_dense, source), config.num_kv_heads)
         if config.qk_norm:
             query, key = self.query_norm(query), self.key_norm(key)
         unrotated = None
@@ -179,12 +183,11 @@ class MultiHeadAttention(keras.layers.Layer):
         output = joined if self.output_dense is None else project(self.output_dense, joined)
         return AttentionTrace(query, key, value, scores, weights, context, output, unrotated)
 
-    @staticmethod
-    def _split_heads(projected, heads):
-        """Reshape (batch, position, head * width) to (batch, head, position, width)."""
-        width = projected.shape[-1] // heads
-        split = ops.reshape(projected, (-1, ops.shape(projected)[1], heads, width))
-        return ops.swapaxes(split, 1, 2)
+
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    """Return (batch, position, num_heads * width) as (batch, head, position, width)."""
+    split = ops.reshape(x, (-1, ops.shape(x)[1], num_heads, x.shape[-1] // num_heads))
+    return ops.swapaxes(split, 1, 2)
 
 
 def rotation(

@@ -67,23 +67,33 @@ class SubLayer:
         return [each for each in (self.input_norm, self.output_norm, self.sum_norm) if each is not None]
 
     def __call__(
-        self, x: Tensor, *, read: Tensor | None = None, gate: Tensor | None = None, **arguments: Any
+        self,
+        x: Tensor,
+        *,
+        read: Tensor | None = None,
+        residual: Tensor | None = None,
+        gate: Tensor | None = None,
+        **arguments: Any,
     ) -> SubLayerTrace:
         """Add to the residual stream.
 
         Args:
             x: float (batch, position, d_model), the residual stream.
             read: What the body reads, before normalisation; None: `x`.
-            gate: Factor of `x` in the sum; None: 1.
+            residual: Factor of `x` in the sum; None: 1.
+            gate: Factor of what is added to it; None: 1.
             **arguments: Further arguments of the body.
         """
         read = x if read is None else read
         read = read if self.input_norm is None else self.input_norm(read)
-        body = self.body(read, **arguments)
-        added = None if self.output_norm is None else self.output_norm(body.output)
-        total = body.output if added is None else added
+        body, added = self.body(read, **arguments), None
+        if self.output_norm is None:
+            total = changed(body.output, gate, None)
+            body = body._replace(output=total)
+        else:
+            total = added = changed(self.output_norm(body.output), gate, None)
         if self.residual:
-            total = changed(x, gate, None) + self.dropout(total)
+            total = changed(x, residual, None) + self.dropout(total)
         resid = total if self.sum_norm is None else self.sum_norm(total)
         return SubLayerTrace(read, body, added, total, resid)
 
@@ -91,7 +101,8 @@ class SubLayer:
 class Block(keras.layers.Layer):
     """Self-attention, in a decoder that reads an encoder cross-attention, and a feed-forward layer.
 
-    Vaswani et al., 2017, section 3.1, figure 1.
+    Vaswani et al., 2017, section 3.1, figure 1; `EncoderLayer` and `DecoderLayer` in TensorFlow's tutorial,
+    `TransformerEncoder` and `TransformerDecoder` in keras-hub, `Block` in nanoGPT.
 
     Args:
         config: `TransformerConfig`.
@@ -146,7 +157,7 @@ class Block(keras.layers.Layer):
         x = patched(x, change.resid_pre)
         own = self.self_attention(
             x,
-            gate=change.residual,
+            residual=change.residual,
             attention_mask=attention_mask,
             intervention=change.self_attention,
             past=past,
@@ -157,7 +168,7 @@ class Block(keras.layers.Layer):
         if self.cross_attention is not None:
             cross = self.cross_attention(
                 mid,
-                gate=change.residual,
+                residual=change.residual,
                 source=memory,
                 attention_mask=cross_attention_mask,
                 intervention=change.cross_attention,
@@ -187,9 +198,9 @@ class Block(keras.layers.Layer):
         """Return the trace of the last sub-layer, which may read the stream `before` the attention."""
         if self.ffn is None:
             return SubLayerTrace(x, FeedForwardTrace(x[..., :0], ops.zeros_like(x)), None, x, x)
-        if self.config.parallel:  # `x` has what the gate leaves of the stream before both already
-            return self.ffn(x, read=before)
-        return self.ffn(x, gate=change.residual)
+        if self.config.parallel:  # `x` has what is left of the stream before both already
+            return self.ffn(x, read=before, gate=change.ffn_gate)
+        return self.ffn(x, residual=change.residual, gate=change.ffn_gate)
 
 
 def patched(resid: Tensor, change: Patch | None) -> Tensor:

@@ -25,8 +25,9 @@ class EmbeddingTrace(NamedTuple):
 class Embedding:
     """Token embedding + position embedding (Vaswani et al., 2017, sections 3.4 and 3.5) + segment embedding.
 
-    Their sum may be normalised, and brought to the width of the residual stream. This is no layer of Keras
-    itself, so that the names of parameters have no further part.
+    It is `PositionalEmbedding` in TensorFlow's tutorial, `TokenAndPositionEmbedding` in keras-hub, `wte` and
+    `wpe` in nanoGPT. The sum may be normalised, and brought to the width of the residual stream. This is no
+    layer of Keras itself, so that the names of parameters have no further part.
 
     Args:
         config: `TransformerConfig`.

@@ -96,7 +96,8 @@ class Dropout(keras.layers.Layer):
 class FeedForward(keras.layers.Layer):
     """Two dense layers applied to each position separately (Vaswani et al., 2017, section 3.3).
 
-    A third one may gate the hidden layer (Shazeer, 2020); without a width the layer adds nothing.
+    TensorFlow's tutorial calls it `point_wise_feed_forward_network` or `FeedForward`, nanoGPT `MLP`. A third
+    dense layer may gate the hidden one (Shazeer, 2020); without a width the layer adds nothing.
 
     Args:
         config: `TransformerConfig`.

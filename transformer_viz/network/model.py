@@ -1,7 +1,7 @@
 """The Transformer: `trace` returns all its tensors, `call` returns its logits."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import keras
@@ -97,7 +97,7 @@ class Transformer(keras.Model):
         position_table: Tensor | None = None,
         target_position_table: Tensor | None = None,
         output_positions: Tensor | None = None,
-        interventions: Sequence[BlockIntervention | None] | None = None,
+        interventions: Mapping[str, BlockIntervention] | None = None,
     ) -> ModelTrace:
         """Run one forward pass and return all its tensors.
 
@@ -117,7 +117,7 @@ class Transformer(keras.Model):
             target_position_table: The same for `target_ids`.
             output_positions: int32 (batch, any), positions whose logits are computed, for models that
                 predict tokens. None: all.
-            interventions: A `BlockIntervention` or None per block, the encoder's before the decoder's.
+            interventions: Stack -> `BlockIntervention` whose tensors have a leading layer axis. None: none.
 
         Returns:
             `ModelTrace`.
@@ -133,8 +133,7 @@ class Transformer(keras.Model):
         mask = masks["attention_mask"]
         if attention_mask is None and hides_nothing(self.config):
             mask = None  # which saves a pass over the scores
-        changes = interventions or [None] * sum(self.config.stacks.values())
-        count = self.config.stacks.get("encoder", 0)
+        changes = interventions or {}
         target, encoded, decoded = EmbeddingTrace(), StackTrace(), StackTrace()
         cross = {}
 
@@ -142,7 +141,7 @@ class Transformer(keras.Model):
         x = self.embedding_dropout(source.output)
         read = x, source.position_ids, mask, masks.get("full_attention_mask")
         if self.encoder is not None:
-            encoded = self.encoder(*read, interventions=changes[:count])
+            encoded = self.encoder(*read, intervention=changes.get("encoder"))
             x = encoded.output
         if self.target_embedding is not None:
             cross = {"memory": x, "cross_attention_mask": masks["cross_attention_mask"]}
@@ -150,7 +149,7 @@ class Transformer(keras.Model):
             x = self.embedding_dropout(target.output)
             read = x, target.position_ids, masks["target_attention_mask"]
         if self.decoder is not None:
-            decoded = self.decoder(*read, **cross, interventions=changes[count:])
+            decoded = self.decoder(*read, **cross, intervention=changes.get("decoder"))
             x = decoded.output
         pooling_weights, pooled, logits = self._head(x, token_ids, output_positions)
 

@@ -1,6 +1,6 @@
 """A stack of a Transformer: the encoder or the decoder, block after block."""
 
-from collections.abc import Sequence
+import operator
 from typing import Any, NamedTuple
 
 import keras
@@ -14,7 +14,7 @@ from transformer_viz.network.attention import (
 from transformer_viz.network.block import Block
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.layers import normalisation, table
-from transformer_viz.network.tensors import BlockIntervention, BlockTrace, KVCache, Tensor
+from transformer_viz.network.tensors import BlockIntervention, BlockTrace, KVCache, Tensor, mapped
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
 
@@ -30,7 +30,8 @@ class StackTrace(NamedTuple):
 class Stack:
     """The blocks of an encoder or a decoder (Vaswani et al., 2017, section 3.1), and what they share.
 
-    This is no layer of Keras itself, so that the names of parameters have no further part.
+    `Encoder` and `Decoder` in TensorFlow's tutorial, `h` and `ln_f` in nanoGPT. This is no layer of Keras
+    itself, so that the names of parameters have no further part.
 
     Args:
         config: `TransformerConfig`.
@@ -69,7 +70,7 @@ class Stack:
         *,
         memory: Tensor | None = None,
         cross_attention_mask: Tensor | None = None,
-        interventions: Sequence[BlockIntervention | None] | None = None,
+        intervention: BlockIntervention | None = None,
         past: KVCache | None = None,
     ) -> StackTrace:
         """Run one block after the other.
@@ -83,21 +84,18 @@ class Stack:
             memory: float (batch, key, d_model), the encoder's output, for a decoder that has
                 cross-attention.
             cross_attention_mask: bool, broadcastable to (batch, head, query, key).
-            interventions: A `BlockIntervention` or None per block; None: none.
+            intervention: `BlockIntervention` whose tensors have a leading layer axis; None: none.
             past: `KVCache` of all blocks, with a leading layer axis, of the tokens in front of `x`.
         """
         query_ids = position_ids if past is None else position_ids[:, ops.shape(past.key)[3] :]
         bias = self._bias(query_ids, position_ids)
         places = self._places(query_ids, bias)
-        changes = interventions or [None] * len(self.blocks)
         blocks = []
         for layer, block in enumerate(self.blocks):
             own = layer in self.config.unlimited_layers
             mask = full_attention_mask if own else attention_mask
-            before = None if past is None else KVCache(past.key[layer], past.value[layer])
-            trace = block(
-                x, mask, memory, cross_attention_mask, changes[layer], past=before, places=places[layer]
-            )
+            change, before = (mapped(operator.itemgetter(layer), each) for each in (intervention, past))
+            trace = block(x, mask, memory, cross_attention_mask, change, past=before, places=places[layer])
             x = trace.resid_post
             blocks.append(trace._replace(self_attention_mask=mask) if own else trace)
         return StackTrace(tuple(blocks), bias, x if self.norm is None else self.norm(x))

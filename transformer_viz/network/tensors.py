@@ -62,7 +62,7 @@ class FeedForwardTrace(NamedTuple):
     """Both tensors of one feed-forward call; without such a layer, an empty one and zeros."""
 
     hidden: Tensor  # (batch, position, ffn_dim)  after the activation
-    output: Tensor  # (batch, position, d_model)  added to the residual stream, if sandwiched once normalised
+    output: Tensor  # (batch, position, d_model)  as that of attention, after the gate of the layer
 
     def __repr__(self):
         return short_repr(self)
@@ -184,8 +184,8 @@ class Patch(NamedTuple):
 class BlockIntervention(NamedTuple):
     """A change to one block.
 
-    `residual` is the factor of what the residual connections add: 1, or 0 for none. It broadcasts to (batch,
-    position, d_model).
+    `residual` is the factor of what the residual connections add: 1, or 0 for none; `ffn_gate` is that of
+    what the feed-forward layer adds. Both broadcast to (batch, position, d_model).
     """
 
     self_attention: Intervention | None = None
@@ -195,6 +195,7 @@ class BlockIntervention(NamedTuple):
     resid_cross: Patch | None = None
     resid_post: Patch | None = None
     residual: Tensor | None = None
+    ffn_gate: Tensor | None = None
 
     def __repr__(self):
         return short_repr(self)

@@ -149,11 +149,12 @@ def is_offered(changes: Changes) -> bool:
     """
     return (
         all(_is_place(head, HEAD) for head in changes.ablate)
+        and all(_is_ffn(layer) for layer in changes.ablate_ffn)
         and all(_is_place(edge, EDGE) for name in EDGES for edge in getattr(changes, name))
         and all(_is_place(head, HEAD) and name in PATTERNS for head, name in _pairs(changes.patterns))
         and _is_named(ORDER_NAME, changes.order)
         and all(_is_named(MASK_NAME, getattr(changes, name)) for name in MASK_FIELDS)
-        and {"ablate", *EDGES, "patterns", *FOR_ALL}.issuperset(changes.changed_fields)
+        and {"ablate", "ablate_ffn", *EDGES, "patterns", *FOR_ALL}.issuperset(changes.changed_fields)
         and isinstance(changes.positions, str | None)
         and changes.reference in ((), OWN)
         and all(type(count) is int and count >= 0 for count in (changes.padding, changes.target_padding))
@@ -168,6 +169,12 @@ def _is_place(place, count):
         return False
     numbers = place[1:] if place and place[0] in ATTENTION_KINDS else place
     return len(numbers) == count and all(type(number) is int and number >= 0 for number in numbers)
+
+
+def _is_ffn(place):
+    """Return whether this is a feed-forward layer as `Changes` has it."""
+    stack, number = place if isinstance(place, tuple) and len(place) == 2 else ("encoder", place)
+    return stack in ("encoder", "decoder") and type(number) is int and number >= 0
 
 
 def _pairs(values):
@@ -258,29 +265,40 @@ def _own_masks(config):
 
 def _chips(words, config, changes, trace):
     """Yield a chip for each change in force."""
-    heads = len(changes.ablate)
-    if heads > MOST_CHIPS:
-        yield _chip(words("change.chip.heads", count=heads), "ablate")
-    else:
-        for head in changes.ablate:
-            yield _chip(words("change.chip.ablate", head=_head_name(words, config, head)), "ablate", head)
-    patterns = len(changes.patterns)
-    if patterns > MOST_CHIPS:
+
+    def few(field, text_of, text_of_all):
+        values = getattr(changes, field)
+        if len(values) > MOST_CHIPS:
+            yield _chip(text_of_all(len(values)), field)
+        else:
+            yield from (_chip(text_of(value), field, value) for value in values)
+
+    def ablated(head):
+        return words("change.chip.ablate", head=_head_name(words, config, head))
+
+    def without_ffn(layer):
+        stack, number = layer if isinstance(layer, tuple) else (next(iter(config.stacks)), layer)
+        name = "change.chip.ablate_ffn" if len(config.stacks) == 1 else f"change.chip.ablate_ffn.{stack}"
+        return words(name, layer=number + 1)
+
+    def patterned(each):
+        name = _head_name(words, config, each[0])
+        return words("change.chip.pattern", head=name, pattern=words(f"change.{each[1]}"))
+
+    def all_patterns(count):
         kinds = [words(f"change.{kind}") for kind in PATTERNS if kind in dict(changes.patterns).values()]
-        text = words("change.chip.patterns", count=patterns, patterns=words("list.comma").join(kinds))
-        yield _chip(text, "patterns")
-    else:
-        for each in changes.patterns:
-            name = _head_name(words, config, each[0])
-            text = words("change.chip.pattern", head=name, pattern=words(f"change.{each[1]}"))
-            yield _chip(text, "patterns", each)
+        return words("change.chip.patterns", count=count, patterns=words("list.comma").join(kinds))
+
+    yield from few("ablate", ablated, lambda count: words("change.chip.heads", count=count))
+    yield from few("ablate_ffn", without_ffn, lambda count: words("change.chip.ffns", count=count))
+    yield from few("patterns", patterned, all_patterns)
     for field in EDGES:
-        edges = getattr(changes, field)
-        if len(edges) > MOST_CHIPS:
-            yield _chip(words(f"change.chip.{field}_edges", count=len(edges)), field)
-            continue
-        for edge in edges:
-            yield _chip(words(f"change.chip.{field}", **_named_edge(words, config, trace, edge)), field, edge)
+        name = f"change.chip.{field}"
+        yield from few(
+            field,
+            lambda edge, name=name: words(name, **_named_edge(words, config, trace, edge)),
+            lambda count, name=name: words(f"{name}_edges", count=count),
+        )
     for name in FOR_ALL:
         value = getattr(changes, name)
         if value != getattr(UNCHANGED, name) and (name != "reference" or changes.ablate):

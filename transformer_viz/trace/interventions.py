@@ -83,14 +83,16 @@ def build(
 
     Args:
         config: `TransformerConfig`.
-        changes: Source of ablate, cut, mute, patterns, patches, scaling and residual; the rest is ignored.
+        changes: Source of ablate, ablate_ffn, cut, mute, patterns, patches, scaling and residual; the rest is
+            ignored.
         lengths: Stack -> its number of positions.
         masks: Kind -> bool, broadcastable to (layer, head, query, key), True = may attend; for the pattern
             "uniform".
         means: Kind -> float (layer, head, value_dim), the replacement of an ablated context; None: zero.
 
     Raises:
-        ValueError: If a change refers to a head, edge or activation that does not exist.
+        ValueError: If a change refers to a head, a feed-forward layer, an edge or an activation that does not
+            exist.
     """
     heads = config.num_heads
     tensors = {kind: _neutral(config.stacks[ATTENTION_KINDS[kind][0]]) for kind in attention_kinds(config)}
@@ -118,6 +120,10 @@ def build(
         _expanded(tensors[kind], "weight_gate", shapes[kind])[place] = 0
         weights = _pattern(pattern, shapes[kind], masks[kind], place)
         _expanded(tensors[kind], "weight_patch", shapes[kind])[place] = weights
+    ffn_gates = {stack: np.ones((layers, 1, 1), np.float32) for stack, layers in config.stacks.items()}
+    for place in changes.ablate_ffn:
+        stack, layer = _ffn(config, place)
+        ffn_gates[stack][layer] = 0
     resids = {stack: _neutral_patches(stack, config) for stack in config.stacks}
     for patch in changes.patches:
         _apply_patch(patch, config, tensors, resids, shapes)
@@ -127,6 +133,7 @@ def build(
             Intervention(**tensors["cross"]) if stack == "decoder" and "cross" in tensors else None,
             **{name: Patch(**arrays) for name, arrays in resids[stack].items()},
             residual=np.full((config.stacks[stack], 1, 1, 1), changes.residual, np.float32),
+            ffn_gate=ffn_gates[stack],
         )
         for stack in config.stacks
     }
@@ -172,6 +179,18 @@ def _index(where, what, shapes) -> tuple[str, tuple]:
         last = {name: size - 1 for name, size in zip(names, shape, strict=True)}
         raise Problem(f"change.{what}", place=str(index), **last)
     return kind, index
+
+
+def _ffn(config, where) -> tuple[str, int]:
+    """Return stack and layer of "layer" or "(stack, layer)"."""
+    if not config.ffn_dim:
+        raise Problem("change.no_ffn")
+    is_pair = isinstance(where, tuple) and len(where) == 2
+    stack, layer = where if is_pair else (next(iter(config.stacks)), where)
+    if not (isinstance(layer, int | np.integer) and 0 <= layer < config.stacks.get(stack, 0)):
+        last = ", ".join(f"('{name}', {count - 1})" for name, count in config.stacks.items())
+        raise Problem("change.ffn", place=repr(where), last=last)
+    return stack, int(layer)
 
 
 def _pattern(pattern, sizes, mask, place):

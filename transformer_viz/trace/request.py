@@ -31,6 +31,7 @@ def _as_tuples(value: Any) -> Any:
 
 EXAMPLES = {
     "ablate": "[(0, 3)]",
+    "ablate_ffn": "[1]",
     "cut": "[(0, 3, 5, 2)]",
     "mute": "[(0, 3, 5, 2)]",
     "leave_out": "[3]",
@@ -38,9 +39,12 @@ EXAMPLES = {
 }
 """Field of `Changes` that is a list -> one such list."""
 
+NUMBERS = ("leave_out", "ablate_ffn")
+"""Those of them whose items are numbers."""
+
 
 def several(name: str, given: Any) -> tuple:
-    """Return several heads, edges or patches as a tuple; one alone stands for itself.
+    """Return several heads, layers, edges or patches as a tuple; one alone stands for itself.
 
     Args:
         name: Of the field, in `EXAMPLES`.
@@ -54,12 +58,13 @@ def several(name: str, given: Any) -> tuple:
     """
     if isinstance(given, np.ndarray):
         given = given.tolist()
-    if hasattr(given, "site") or (name == "leave_out" and isinstance(given, int)):
+    if hasattr(given, "site") or (name in NUMBERS and isinstance(given, int | np.integer)):
         return (given,)
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise Problem("changes.list", name=name, example=EXAMPLES[name], received=repr(given))
     found = tuple(given)
-    is_one = name != "leave_out" and bool(found) and isinstance(found[0], str | int | np.integer)
+    begins = {"leave_out": (), "ablate_ffn": str}.get(name, (str, int, np.integer))
+    is_one = bool(found) and isinstance(found[0], begins)
     return (found,) if is_one else found
 
 
@@ -68,15 +73,17 @@ class Changes:
     """All changes to a model's computation, also while it writes; none by default.
 
     Heads are (layer, head), edges (layer, head, query, key), 0-based, in the self-attention of the first
-    stack, or in another kind of attention with "encoder", "decoder" or "cross" in front. One alone
-    needs no list. Lists become tuples, and a dict the tuple of its items. Changes are hashable unless they
-    contain an array or an activation patch.
+    stack, or in another kind of attention with "encoder", "decoder" or "cross" in front; feed-forward layers
+    are a layer of the first stack, or ("encoder", layer) or ("decoder", layer). One alone needs no list.
+    Lists become tuples, and a dict the tuple of its items. Changes are hashable unless they contain an array
+    or an activation patch.
 
     Attributes:
         ablate: Ablated heads.
         reference: Texts, for an encoder-decoder (text, target) pairs: mean ablation replaces a head's context
             by its mean over all their tokens; "own": over the tokens of the text itself, [PAD] left out;
             empty: zero ablation.
+        ablate_ffn: Feed-forward layers that add nothing.
         cut: Edges removed before the softmax, which redistributes their weight among the remaining keys.
         mute: Edges removed after the softmax; the other weights do not change.
         leave_out: Tokens of the text, by their index as typed, in whose place one that says nothing stands:
@@ -107,6 +114,7 @@ class Changes:
 
     ablate: tuple = ()
     reference: tuple | str = ()
+    ablate_ffn: tuple = ()
     cut: tuple = ()
     mute: tuple = ()
     leave_out: tuple[int, ...] = ()
@@ -145,7 +153,7 @@ class Changes:
     @property
     def has_interventions(self) -> bool:
         """Whether they change more than order, padding, masks and positions."""
-        given = (self.ablate, self.cut, self.mute, self.patterns, self.patches)
+        given = (self.ablate, self.ablate_ffn, self.cut, self.mute, self.patterns, self.patches)
         return any(given) or not (self.scaling and self.residual)
 
     @property
@@ -177,6 +185,7 @@ class ChangeArguments(TypedDict, total=False):
 
     ablate: Sequence
     reference: Sequence | str
+    ablate_ffn: Sequence | int
     cut: Sequence
     mute: Sequence
     leave_out: Sequence[int] | int

@@ -1,6 +1,6 @@
 """Forward passes that differ in ablated heads or muted cells alone, several at once."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import tensorflow as tf
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.explorer.forward import CompiledFunction, Prepared
 from transformer_viz.network.config import TransformerConfig
+from transformer_viz.network.tensors import BlockIntervention
 from transformer_viz.trace.request import Request
 
 MOST_NUMBERS = 16_000_000
@@ -17,11 +18,8 @@ MOST_NUMBERS = 16_000_000
 MOST_WORK = 6_000_000_000
 """Most multiplications of a batch, about a fifth of a second on two cores, unless it is a single pass."""
 
-ABLATION = ("head_gate", "context_patch")
-"""Endings of the names of the inputs that ablation changes."""
-
-VARIED = (*ABLATION, "weight_gate")
-"""Endings of the names of the inputs in which passes may differ."""
+VARIED = ("head_gate", "context_patch", "weight_gate")
+"""Fields of `Intervention` in which passes may differ: those of ablated heads and muted cells."""
 
 
 def changed_logits(
@@ -73,21 +71,34 @@ def _repeated(inputs, times):
 
 def _together(passes):
     """Return the interventions of a batch: that in which they differ has a batch axis behind the layers'."""
-    return {
-        name: np.stack(np.broadcast_arrays(*(each[name] for each in passes)), axis=1)
-        if name.endswith(VARIED)
-        else tensor
-        for name, tensor in passes[0].items()
-    }
+
+    def stacked(arrays):
+        return np.stack(np.broadcast_arrays(*arrays), axis=1)
+
+    return {stack: _varied([each[stack] for each in passes], stacked) for stack in passes[0]}
+
+
+def _varied(blocks: Sequence[BlockIntervention], vary: Callable[[list], Any]) -> BlockIntervention:
+    """Return the first of some interventions, with what `vary` makes of all in the fields of `VARIED`."""
+    attentions = {}
+    for name in ("self_attention", "cross_attention"):
+        parts = [part for block in blocks if (part := getattr(block, name)) is not None]
+        if parts:
+            fields = {field: vary([getattr(part, field) for part in parts]) for field in VARIED}
+            attentions[name] = parts[0]._replace(**fields)
+    return blocks[0]._replace(**attentions)
 
 
 def _compiled(explorer):
     """Return the compiled function from inputs and interventions to logits."""
-    interventions = explorer.forward.interventions_signature
-    for name, spec in interventions.items():
-        if name.endswith(VARIED):
-            layers, *rest = spec.shape
-            interventions[name] = tf.TensorSpec((layers, None, *rest), spec.dtype)
+
+    def with_batch(specs):
+        [spec] = specs
+        layers, *rest = spec.shape
+        return tf.TensorSpec((layers, None, *rest), spec.dtype)
+
+    signature = explorer.forward.interventions_signature.items()
+    varied = {stack: _varied([change], with_batch) for stack, change in signature}
     return CompiledFunction(
-        lambda *tensors: explorer.forward(*tensors).logits, [explorer.forward.signature, interventions]
+        lambda *tensors: explorer.forward(*tensors).logits, [explorer.forward.signature, varied]
     )
