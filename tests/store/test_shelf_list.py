@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from model_folders import CARD, leftovers, put, sign, write, write_version
+from model_folders import CARD, put, sign, write, write_version
 
 from transformer_viz import store
 from transformer_viz.store import list_models, listing
@@ -119,16 +119,6 @@ def test_an_error_of_the_disk_passes(model, monkeypatch):
         patch.setattr(Path, "read_bytes", broken)
         assert "cannot be read: Input/output error" in list_models(model.parent)[0].problem
     assert list_models(model.parent)[0].problem is None
-
-
-def test_few_summaries_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(listing, "KEPT", 2)
-    for name in ("a", "b", "c"):
-        write(tmp_path, name)
-    tick()
-    assert [each.name for each in list_models(tmp_path)] == ["a", "b", "c"]
-    assert len(listing._SUMMARIES) == 2
-    assert leftovers(tmp_path) == []
 
 
 def test_one_model_is_found_as_it_is_listed_without_looking_at_others(model, monkeypatch):

@@ -1,9 +1,8 @@
 """Cached list of models: unchanged folders are not read again."""
 
+import functools
 import os
-import threading
 import time
-from collections import OrderedDict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,8 +18,6 @@ SETTLED = 2 * 10**9
 
 KEPT = 2_000
 """Cached summaries over all folders."""
-
-_SUMMARIES, _LOCK = OrderedDict(), threading.Lock()
 
 
 def list_models(folder: Path | None = None) -> list[ModelSummary]:
@@ -52,37 +49,35 @@ def find_model(name: str, folder: Path | None = None) -> ModelSummary | None:
 
 
 def _summary(path):
-    """Return the summary of a model, from the cache if its folder is unchanged."""
-    place, marks = os.path.abspath(path), _marks(path)
-    with _LOCK:
-        before, summary = _SUMMARIES.pop(place, (None, None))
-        if summary is None or before != marks:
-            summary = None
-        else:
-            _SUMMARIES[place] = marks, summary
-    return summary or _read_summary(path, place, marks)
+    """Return the summary of a model, from the cache if its folder has been the same for a while."""
+    marks = _marks(path)
+    newest = max((mark.newest for mark in marks), default=time.time_ns())
+    read = _read_summary if newest < time.time_ns() - SETTLED else _read_summary.__wrapped__
+    try:
+        return read(path, marks)
+    except ModelError as error:
+        return _broken(path, marks, error)
 
 
-def _read_summary(path, place, marks):
-    """Read the summary of a model; cache it if the folder was stable before and during reading."""
-    is_lasting = True
+@functools.lru_cache(maxsize=KEPT)
+def _read_summary(path, marks):
+    """Read the summary of a model; an error of the disk is raised and so not cached: it may pass."""
     try:
         checked_name(path.name)
         config, card = read_consistent(path, config_and_card)
-        card, problem = presentable(card), None
     except ModelError as error:
-        config, card = None, {}
-        problem = ModelError.from_json(error.to_json())  # cached without its traceback
-        is_lasting = not isinstance(error.__context__, OSError)  # may succeed the next time
-    size = sum(mark.size for mark in marks if mark.name)
-    summary = ModelSummary(path.name, config, card, size, problem, path)
-    newest = max((mark.newest for mark in marks), default=time.time_ns())
-    if is_lasting and newest < time.time_ns() - SETTLED and marks == _marks(path):
-        with _LOCK:
-            _SUMMARIES[place] = marks, summary
-            while len(_SUMMARIES) > KEPT:
-                _SUMMARIES.popitem(last=False)
-    return summary
+        if isinstance(error.__context__, OSError):
+            raise
+        return _broken(path, marks, ModelError.from_json(error.to_json()))  # without its traceback
+    return ModelSummary(path.name, config, presentable(card), _size(marks), None, path)
+
+
+def _broken(path, marks, error):
+    return ModelSummary(path.name, None, {}, _size(marks), error, path)
+
+
+def _size(marks):
+    return sum(mark.size for mark in marks if mark.name)
 
 
 class _Mark(NamedTuple):
@@ -106,9 +101,9 @@ def _marks(path):
     try:
         with os.scandir(place) as entries:
             files = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
-        return [_mark(name, found) for name, found in files] + [_mark("", os.lstat(place))]
+        return (*(_mark(name, found) for name, found in files), _mark("", os.lstat(place)))
     except OSError:
-        return []
+        return ()
 
 
 def _mark(name, found):

@@ -51,7 +51,9 @@ def check_writable(
     target = _free_place(name, folder, overwrite)
     with disk_errors(target, "written"):
         there = next(filter(os.path.lexists, target.parents), target.parents[-1])
-        _check_can_create(there / target.name)
+        probe = temporary_in(there)
+        probe.mkdir()
+        probe.rmdir()
     check_quota(target, 1, quota)
 
 
@@ -64,7 +66,6 @@ def check_target(name: str, *, folder: Path | None = None, overwrite: bool = Fal
     target = _free_place(name, folder, overwrite)
     with disk_errors(target, "written"):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _check_can_create(target)
     return target
 
 
@@ -81,13 +82,6 @@ def _free_place(name, folder, overwrite):
         if strange:
             raise ModelError("store.not_overwritten", place=target, names=name_list(strange))
     return target
-
-
-def _check_can_create(target):
-    """Create a folder beside the target and remove it."""
-    probe = temporary_in(target.parent)
-    probe.mkdir()
-    probe.rmdir()
 
 
 def write_model(  # noqa: PLR0913  the files of a folder, by name

@@ -166,7 +166,7 @@ class TrainingRun:
 
     @property
     def status(self) -> str:
-        """Status of the run, as `RunState.status`, without reading the whole log."""
+        """Status of the run, as `RunState.status`; of files that have not changed, nothing is read."""
         return self.standing().status
 
     def state(self) -> RunState:
