@@ -1,6 +1,7 @@
 """Traces of random numbers, made without a model, and a reader of what the views are given."""
 
 import json
+import math
 
 import numpy as np
 
@@ -228,4 +229,5 @@ def unpack_heads(payload):
     """Return the header and the weights in percent of what `heads_forming` wrote, read without its help."""
     length = int.from_bytes(payload[:8], "little")
     header = json.loads(payload[8 : 8 + length])
-    return header, np.frombuffer(payload, np.uint8, offset=8 + length).reshape(header["values"]["shape"])
+    shape = header["values"]["shape"]
+    return header, np.frombuffer(payload, np.uint8, math.prod(shape), 8 + length).reshape(shape)

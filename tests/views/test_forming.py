@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
 from transformer_viz.pictures import views
-from transformer_viz.pictures.theme import HEADS as COLOURS
 
 FRAMES, HEADS, QUERY, KEY = 3, 5, 2, 7
 WEIGHTS = np.random.default_rng(1).dirichlet(np.ones(KEY), (FRAMES, HEADS, QUERY)).astype(np.float32)
@@ -62,7 +61,7 @@ def test_the_scale_of_a_head_is_one_for_all_steps_and_ends_at_its_largest_weight
 
 def test_the_curves_have_a_line_for_each_head_in_its_colour_and_gaps_where_nothing_was_measured():
     heads, good = unpack_heads(lapse())[0]["pictures"]
-    assert [line["colour"] for line in heads["lines"]] == COLOURS["light"][:HEADS]
+    assert [line["head"] for line in heads["lines"]] == [*range(HEADS)]
     assert all(line["steps"] == STEPS and line["values"] == [1, 1, 1] for line in heads["lines"])
     assert good["title"] == "accuracy"
     assert good["lines"][0]["values"] == [None, 0.9]

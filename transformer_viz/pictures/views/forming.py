@@ -1,13 +1,12 @@
 """The payload of attention heads during training, at one step or at many."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from transformer_viz.pictures.theme import HEADS, SEQUENTIAL, weight_limit
-from transformer_viz.pictures.views.payload import ALIGNMENT
+from transformer_viz.pictures.theme import weight_limit
+from transformer_viz.pictures.views.payload import Arrays, packed
 from transformer_viz.text.shown import BLANK
 from transformer_viz.text.unicode import visible
 
@@ -20,7 +19,6 @@ def heads_forming(
     labels: Mapping[str, str],
     pictures: Sequence[dict] = (),
     name: str = "heads",
-    theme: str = "light",
 ) -> bytes:
     """Return attention weights in the format of `lapse.js`: in percent, one byte each.
 
@@ -34,10 +32,9 @@ def heads_forming(
             headings of a head's table: "table", "rows" and "largest".
         pictures: Curves over the steps, as `curves_of` returns them.
         name: Name of saved files, without extension.
-        theme: "light" or "dark".
 
     Returns:
-        Length of the header as uint64, header, weights.
+        As `packed`.
 
     Raises:
         ValueError: If the steps or the tokens do not fit the weights.
@@ -49,23 +46,20 @@ def heads_forming(
             f"`weights` must be (frame, head, query, key) = {expected}, as there are steps and tokens. "
             f"Received shape {weights.shape}."
         )
+    arrays = Arrays()
     header = {
         "steps": [int(step) for step in steps],
         "heads": weights.shape[1],
         "rows": [visible(token) or BLANK for token in rows],
         "columns": [visible(token) or BLANK for token in columns],
         "limits": [100 * weight_limit(head.max(initial=0), head > 0) for head in weights.swapaxes(0, 1)],
-        "values": {"dtype": "uint8", "shape": weights.shape, "at": 0},
+        "values": arrays.add(np.rint(weights * 100), np.uint8),
         "says": [f"{{row}} {labels['reads']} {{column}}: {{value}} %", None],
-        "colours": SEQUENTIAL[theme],
-        "headColours": HEADS[theme],
         "words": labels,
         "pictures": list(pictures),
         "name": name,
     }
-    text = json.dumps(header, ensure_ascii=False).encode()
-    text += b" " * (-len(text) % ALIGNMENT)
-    return len(text).to_bytes(ALIGNMENT, "little") + text + np.rint(weights * 100).astype(np.uint8).tobytes()
+    return packed(header, arrays)
 
 
 def curves_of(
@@ -74,7 +68,6 @@ def curves_of(
     metric: tuple[Sequence[int], Sequence[float | None]],
     *,
     labels: Mapping[str, str],
-    theme: str = "light",
 ) -> list[dict]:
     """Return two charts over the training steps: the entropy of each head, and a metric of the model.
 
@@ -83,19 +76,19 @@ def curves_of(
         entropies: float (frame, head), in nats.
         metric: (steps, values) of the validation metric; None where it was not measured.
         labels: "entropy" and "metric" (titles of the charts), and "head".
-        theme: "light" or "dark".
     """
-    colours, steps = HEADS[theme], [int(step) for step in steps]
+    steps = [int(step) for step in steps]
     heads = [
-        _line(labels["head"].format(head=head + 1), steps, values, colours[head % len(colours)])
+        _line(labels["head"].format(head=head + 1), steps, values, head)
         for head, values in enumerate(np.asarray(entropies).T)
     ]
-    good = _line(labels["metric"], *metric, colours[0]) | {"dots": True}
+    good = _line(labels["metric"], *metric, 0) | {"dots": True}
     return [{"title": labels["entropy"], "lines": heads}, {"title": labels["metric"], "lines": [good]}]
 
 
-def _line(name, steps, values, colour):
-    return {"name": name, "steps": list(steps), "values": _numbers(values), "colour": colour}
+def _line(name, steps, values, head):
+    """Return a line in the colour of a head."""
+    return {"name": name, "steps": list(steps), "values": _numbers(values), "head": head}
 
 
 def _numbers(values):

@@ -1,21 +1,22 @@
 // The heads of a layer during training: a panel for each head, at one step, or played from the first step to the last.
 
-import { ramp } from "./colour.js";
 import { curves } from "./curves.js";
 import { element } from "./element.js";
 import { Panel } from "./panel.js";
 import { unpack } from "./payload.js";
 import { surface } from "./surface.js";
 import { fill } from "./text.js";
-import { PageTheme } from "./theme.js";
+import { looks, PageTheme } from "./theme.js";
 import { tipOf } from "./tip.js";
 
-/** @import {Stop} from "./colour.js" */
-/** @import {Picture} from "./curves.js" */
+/** @import {Curve, Picture} from "./curves.js" */
 /** @import {PanelScene} from "./panel.js" */
 /** @import {Where} from "./payload.js" */
 /** @import {Component} from "./streamlit.js" */
+/** @import {Palette} from "./theme.js" */
 /** @import {Point} from "./tip.js" */
+
+/** @typedef {{title: string, lines: (Omit<Curve, "colour"> & {head: number})[]}} Chart Lines in the colours of heads. */
 
 /**
  * What Python packs (forming.py).
@@ -28,10 +29,9 @@ import { tipOf } from "./tip.js";
  * @property {number[]} limits Where the colour scale of each head ends, in percent.
  * @property {Where<"uint8">} values Weights in percent: (frame * head * row * column).
  * @property {PanelScene["says"]} says
- * @property {Stop[]} colours
- * @property {string[]} headColours
+ * @property {Record<string, Palette>} themes
  * @property {PanelScene["words"] & Record<"head" | "step" | "steps" | "play" | "pause", string>} words
- * @property {Picture[]} pictures
+ * @property {Chart[]} pictures
  * @property {string} name
  */
 
@@ -53,7 +53,7 @@ export default function ({ data, parentElement }) {
 function read(bytes) {
   const { header, array } = unpack(bytes);
   const facts = /** @type {Header} */ (header);
-  return { ...facts, values: array(facts.values), ramp: ramp(facts.colours) };
+  return { ...facts, values: array(facts.values), look: looks(facts.themes) };
 }
 
 class Lapse {
@@ -82,13 +82,15 @@ class Lapse {
     this.tip = tipOf(root);
     root.append(this.bar, this.figures, this.below, this.tip.element);
     const view = curves({
-      pictures: () => this.of.pictures,
+      pictures: () => this.pictures(),
       run: () => ({ step: this.step(), last: this.of.steps[this.of.steps.length - 1] }),
       theme: () => this.page.theme,
       go: (step) => this.go(step),
       hover: (values, place) => this.hover(values, place),
     });
     this.surface = surface(this.below, view, this.page.read);
+    root.addEventListener("transitionend", () => this.show(this.frame)); // of colours, to another theme
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show(this.frame));
     this.update(bytes);
   }
 
@@ -115,6 +117,19 @@ class Lapse {
     return this.of.steps[this.frame];
   }
 
+  look() {
+    return this.of.look(this.page.theme);
+  }
+
+  /** Return the charts with their colours. @returns {Picture[]} */
+  pictures() {
+    const { heads } = this.look();
+    return this.of.pictures.map(({ title, lines }) => ({
+      title,
+      lines: lines.map(({ head, ...line }) => ({ ...line, colour: heads[head % heads.length] })),
+    }));
+  }
+
   /** Show the frame nearest to a step. @param {number} step */
   go(step) {
     this.pause();
@@ -125,6 +140,7 @@ class Lapse {
   /** @param {number} frame */
   show(frame) {
     this.frame = frame;
+    this.page.read();
     const { steps, words, heads } = this.of;
     this.range.value = String(frame);
     this.output.textContent = fill(words.step, { step: steps[frame] });
@@ -136,13 +152,14 @@ class Lapse {
 
   /** @param {number} head */
   showHead(head) {
-    const { words, headColours } = this.of;
+    const { words } = this.of;
+    const colours = this.look().heads;
     const title = fill(words.head, { head: head + 1 });
     const scene = this.scene(head, title);
     this.heads[head] ??= this.newHead(scene);
     const { panel, caption } = this.heads[head];
     caption.textContent = title;
-    caption.style.color = headColours[head % headColours.length];
+    caption.style.color = colours[head % colours.length];
     panel.update(scene);
   }
 
@@ -166,10 +183,11 @@ class Lapse {
    * @returns {PanelScene}
    */
   scene(head, title) {
-    const { rows, columns, heads, limits, values, words, says, ramp, name } = this.of;
+    const { rows, columns, heads, limits, values, words, says, name } = this.of;
     const size = rows.length * columns.length;
     const begin = (this.frame * heads + head) * size;
     const limit = limits[head];
+    const ramp = this.look().ramps.sequential;
     const scale = { ramp, limit, signed: false, ticks: ["0 %", `${Number(limit.toPrecision(2))} %`] };
     return {
       ...{

@@ -17,7 +17,6 @@ from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.log import file_stamp
 from transformer_viz.training.runs.state import ACTIVE
 from transformer_viz.ui.shell.card import metric_name
-from transformer_viz.ui.shell.charts import theme
 from transformer_viz.ui.shell.components import component
 from transformer_viz.ui.shell.language import sendable, t
 from transformer_viz.ui.shell.titles import title_of
@@ -130,7 +129,6 @@ def show_heads(run: TrainingRun, status: str, probe: int, kind: str, layer: int)
         | {"table": t("lens.table"), "rows": t("lens.table_query"), "largest": t("matrix.largest")},
         pictures=curves,
         name=f"{title_of(run.id).split(' · ')[0]}-layer{layer + 1}-head",
-        theme=theme(),
     )
     component("lapse", "panel", "lapse")(data=payload, key="forming")
 
@@ -141,7 +139,7 @@ def curves_over(
     """Return the charts over the steps of an ended run."""
     metric, epochs = run.job.drawn_metric, run.state().epochs
     good = [epoch["step"] for epoch in epochs], [epoch.get(f"val_{metric}") for epoch in epochs]
-    return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)}, theme=theme())
+    return curves_of(steps, entropies, good, labels=words | {"metric": metric_name(metric)})
 
 
 def first_pictures(run: TrainingRun) -> dict[int, Contents]:
