@@ -130,7 +130,8 @@ def test_under_another_backend_python_is_told_so_and_programs_work():
     told, of_the_app, *answer = done.stdout.splitlines()
     assert told == (
         "Models are computed with TensorFlow, but Keras computes with torch here: start Python again with "
-        "KERAS_BACKEND=tensorflow. Only tv.attention_of and tv.Transformer work under every backend."
+        "KERAS_BACKEND=tensorflow. Only tv.attention_of, tv.AttentionHistory and tv.Transformer work under "
+        "every backend."
     )
     assert of_the_app == "tensorflow"
     assert "positive" in "".join(answer)

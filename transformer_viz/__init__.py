@@ -23,6 +23,7 @@ from transformer_viz.version import __version__ as __version__
 __all__ = [
     "PRESETS",
     "ActivationPatch",
+    "AttentionHistory",
     "Changes",
     "Comparison",
     "Explorer",
@@ -57,6 +58,7 @@ Run = Request.of
 """Former name of `Request.of`."""
 
 _NEEDS_KERAS = {
+    "AttentionHistory": "explorer.attention_history",
     "Explorer": "explorer.explorer",
     "Transformer": "network.model",
     "attention_of": "explorer.attention_of",
@@ -82,6 +84,7 @@ _ON_FIRST_USE = {
 
 if TYPE_CHECKING:
     from transformer_viz.data.treebank import read_treebank
+    from transformer_viz.explorer.attention_history import AttentionHistory
     from transformer_viz.explorer.attention_of import attention_of
     from transformer_viz.explorer.explorer import Explorer
     from transformer_viz.explorer.gradients import gradients

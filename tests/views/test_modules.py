@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted(FOLDER.glob("*.js"))
 OWN = [source for source in SOURCES if source.name != "lit.js"]  # which is vendored, and has a fixed text
 ENTRIES = (
-    *("workbench", "writing", "beams", "lapse", "sheet", "where"),
+    *("workbench", "writing", "beams", "lapse", "epochs", "sheet", "where"),
     *("history", "goodbye", "translated"),
 )
 MODULE = re.compile(r"^const \$(\w+) = \(\(\) =>", re.MULTILINE)

@@ -16,6 +16,7 @@ from transformer_viz.language import Problem, Words, joined, sentence_of
 from transformer_viz.pictures import views
 from transformer_viz.pictures.arrays import attentions_shown, cells_of, labels_of
 from transformer_viz.pictures.compared import compared_attentions
+from transformer_viz.pictures.epochs import heads_by_epoch, kinds_of, watched_texts
 from transformer_viz.pictures.lens import described
 from transformer_viz.pictures.opened import Opened, numbers_of
 from transformer_viz.questions.effects.result import Effects, HeadEffects
@@ -23,6 +24,7 @@ from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.text.unicode import visible
 from transformer_viz.trace.attention_arrays import read_kinds
 from transformer_viz.trace.comparison import Comparison
+from transformer_viz.trace.recorded_attention import AttentionByEpoch
 from transformer_viz.trace.trace import Trace
 
 HEIGHTS = (560, 820)
@@ -62,10 +64,12 @@ class Page:
 
     Args:
         opened: What it shows, and where it opens.
+        played: Payload of heads over the epochs of a training, of which `opened` is the last; None: `opened`
+            is all.
     """
 
-    def __init__(self, opened: Opened):
-        self._opened = opened
+    def __init__(self, opened: Opened, played: bytes | None = None):
+        self._opened, self._played = opened, played
 
     def __repr__(self):
         return f"Page({self._opened.title!r}, {self._opened.name})"
@@ -78,6 +82,8 @@ class Page:
         those below 0.0001 are 0.
         """
         model, title, language, attentions, labels, start = self._opened
+        if self._played is not None:
+            return views.page(self._played, title=title, language=language, view="epochs")
         compact = {kind: each.compact() for kind, each in attentions.items()}
         payload = views.payload_bytes(model, compact, labels)
         return views.page(payload, title=title, language=language, start=dict(start))
@@ -98,6 +104,8 @@ class Page:
         dpi: float | None = None,
     ) -> None:
         """Write the page to a file that any browser can open, or a picture of where it opens.
+
+        Of a training, a picture shows the last epoch.
 
         The suffix decides: `.html`, also without one, for the page; `.svg`, `.png` and `.pdf` for a picture
         drawn by Matplotlib, of which the other arguments tell the size:
@@ -192,7 +200,7 @@ def _read(row, keys):
 
 
 def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
-    attention: Trace | Comparison | Any = None,
+    attention: Trace | Comparison | AttentionByEpoch | Any = None,
     tokens: Sequence[str] | None = None,
     *,
     decoder: Any = None,
@@ -220,8 +228,8 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
 ) -> Page:
     """Return a page with all attention views, as in the app.
 
-    It shows a trace, two traces that are compared, the effects of all cells on an answer, or attention
-    weights that any program has computed:
+    It shows a trace, two traces that are compared, the effects of all cells on an answer, the heads of a
+    model over the epochs of its training, or attention weights that any program has computed:
 
         output = model(**inputs, output_attentions=True)  # transformers, with attn_implementation="eager"
         tv.show(output, tokenizer.convert_ids_to_tokens(inputs.input_ids[0]))
@@ -235,12 +243,13 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
 
     Args:
         attention: A trace, as `Explorer.trace` returns it; a comparison, as `compare` does; effects, as
-            `effects` does; an output of
+            `effects` does; an `AttentionHistory`; an output of
             `transformers`, also of `generate()`; or weights of self-attention: for each layer an array of
             NumPy, PyTorch, TensorFlow or JAX, (head, query, key), also with a batch axis of 1 in front; one
             such layer, or one matrix (query, key); the steps of `generate()`; or a mapping from names to
             layers. Layers may have different numbers of heads. What a row lacks to a sum of 1 is a column.
-        tokens: The tokens of the text that these weights belong to; for a trace, None.
+        tokens: The tokens of the text that these weights belong to; for a trace, None; for a history of
+            several inputs, a list of the tokens of each.
         decoder: Weights of the self-attention of an encoder-decoder's decoder.
         cross: Weights of the cross-attention, from `target_tokens` to `tokens`.
         target_tokens: The tokens of the decoder of an encoder-decoder.
@@ -285,6 +294,12 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
     tokens = _either(tokens=tokens, encoder_tokens=encoder_tokens)
     of_arrays = {"tokens": tokens, **read, "sentence_b_start": sentence_b_start, "name": name}
     of_traces = {"effects": effects, "head_roles": head_roles}
+    if isinstance(attention, AttentionByEpoch):
+        others = {"kind": kind, "head": head, "heads": heads, "view": view.removeprefix("all")}
+        others |= {"include_layers": include_layers}
+        _refuse(of_arrays | {"tokens": None, "target_tokens": None, "name": None}, "show.history")
+        _refuse(of_traces | others, "show.history")
+        return _over_epochs(attention, tokens, target_tokens, words, layer=layer, name=name)
     if isinstance(attention, Trace):
         _refuse(of_arrays, "show.trace")
         model, title = attention.model, f"{attention.model}: {attention.text}"
@@ -313,6 +328,22 @@ def show(  # noqa: PLR0913  what is shown, how to read it, and where to begin
         kinds = _with_layers(kinds, include_layers)
     begin = _start(kinds, kind, layer, head, heads, view)
     return Page(Opened(model, title, language, kinds, labels, begin))
+
+
+def _over_epochs(history, tokens, target_tokens, words, *, layer, name):
+    """Return the page of a training."""
+    texts, last = watched_texts(history, tokens, target_tokens), history.attention[-1]
+    first = {path: weights[:1] for path, weights in last.items()}
+    found = read_kinds(first, texts[0].tokens, target_tokens=texts[0].target_tokens)
+    number = len(last) - 1 if layer is None else _number("layer", layer, len(last))
+    kinds = kinds_of(history, texts[0])
+    start: dict[str, Any] = {"layer": kinds[:number].count(kinds[number])}
+    if kinds[number] != "self":
+        start["kind"] = kinds[number]
+    shown, title = attentions_shown(found, words), name or words("run.forming")
+    opened = Opened(name, title, words.language, shown, labels_of(words, signed=False), start)
+    played = heads_by_epoch(history, texts, words, layer=number, name=name or "attention")
+    return Page(opened, played)
 
 
 def _title(comparison):

@@ -1,6 +1,7 @@
 """Attention weights that were recorded while a model of Keras computed."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -30,3 +31,18 @@ class RecordedAttention(dict[str, np.ndarray]):
         lines = [f"{name}: {each.dtype} {each.shape}" for name, each in self.items()]
         lines += [f"{name}: left out, {reason}" for name, reason in self.left_out.items()]
         return "\n".join(lines)
+
+
+class AttentionByEpoch:
+    """The attention weights of the same inputs at several epochs of a training.
+
+    Attributes:
+        epochs: Numbers of the epochs after which they were recorded; 0: before the first.
+        attention: The weights of each, as `attention_of` returns them.
+        logs: The metrics of each, as `fit` reports them; of epoch 0 none.
+    """
+
+    def __init__(self):
+        self.epochs: list[int] = []
+        self.attention: list[RecordedAttention] = []
+        self.logs: list[dict[str, Any]] = []

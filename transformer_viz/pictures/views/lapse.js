@@ -56,7 +56,7 @@ function read(bytes) {
   return { ...facts, values: array(facts.values), look: looks(facts.themes) };
 }
 
-class Lapse {
+export class Lapse {
   /** @param {HTMLElement} root @param {Uint8Array} bytes */
   constructor(root, bytes) {
     this.root = root;

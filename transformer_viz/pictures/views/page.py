@@ -15,6 +15,9 @@ LEVEL = 6
 LEAST_HEIGHT, MARGIN = 420, 24
 """Least height of a page in a notebook, so that its menus have room, and its margin, in pixels."""
 
+STYLES = {"lens": ("lens", "pipeline"), "epochs": ("panel", "lapse")}
+"""View of a whole page -> its style sheets."""
+
 PAGE = """<!doctype html>
 <html lang="{lang}">
 <meta charset="utf-8">
@@ -29,7 +32,7 @@ h1 {{ margin: 0 0 1rem; font-size: 1.15rem; overflow-wrap: anywhere }}
 {style}
 </style>
 <h1>{title}</h1>
-<div id="lens"></div>
+<div id="{view}"></div>
 <script type="module">
 {script}
 const text = atob({data});
@@ -42,7 +45,7 @@ for (let i = 0; i < middle; i++) bytes[2 * i] = halves[i];
 for (let i = middle; i < halves.length; i++) bytes[2 * (i - middle) + 1] = halves[i];
 const frame = window.frameElement; // of a notebook
 if (frame) document.documentElement.style.setProperty("--room", `${{window.innerHeight}}px`);
-mount(document.getElementById("lens"), bytes, {{ start: () => ({start}), remember() {{}} }});
+mount(document.getElementById("{view}"), bytes, {{ start: () => ({start}), remember() {{}} }});
 if (frame) {{
   frame.previousElementSibling?.remove(); // what is shown where no scripts run
   const fit = () => {{
@@ -55,25 +58,29 @@ if (frame) {{
 """
 
 
-def page(payload: bytes, *, title: str, language: str = "en", start: dict | None = None) -> str:
+def page(
+    payload: bytes, *, title: str, language: str = "en", start: dict | None = None, view: str = "lens"
+) -> str:
     """Return the HTML of a page that shows a payload.
 
     The payload is compressed, its bytes of even places first: those with the exponents of half-precision
     numbers are more alike. In a frame of a notebook the page is as high as what it shows.
 
     Args:
-        payload: As `payload_bytes` returns it.
+        payload: As `payload_bytes` returns it; of another view, as it is packed for that.
         title: Title of the page.
         language: Of its words, "en" or "zh"; screen readers and fonts follow it.
-        start: Initial selection: any of "kind", "layer", "head" (0-based), "view", "projected".
+        start: Initial selection of the lens: any of "kind", "layer", "head" (0-based), "view", "projected".
+        view: A key of `STYLES`.
     """
     halves = gzip.compress(payload[::2] + payload[1::2], LEVEL, mtime=0)
     return PAGE.format(
         lang=TAGS[language],
         title=html.escape(title),
         **BACKGROUND,
-        style=stylesheet("lens") + stylesheet("pipeline"),
-        script=bundle("lens"),
+        view=view,
+        style="".join(map(stylesheet, STYLES[view])),
+        script=bundle(view),
         data=json.dumps(base64.b64encode(halves).decode()),
         least=LEAST_HEIGHT,
         margin=MARGIN,
