@@ -10,7 +10,7 @@ from types import ModuleType
 
 from transformer_viz.language import Problem
 
-UNDER_ANY_BACKEND = ("network.model", "explorer.attention_of")
+UNDER_ANY_BACKEND = ("network.model", "explorer.attention_of", "explorer.attention_history")
 """Modules that compute under any backend of Keras; all others need TensorFlow."""
 
 
