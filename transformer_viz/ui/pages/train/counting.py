@@ -22,6 +22,7 @@ from transformer_viz.data import (
 from transformer_viz.data.columns import example_of_several
 from transformer_viz.text.tokenizer import Tokenizer
 from transformer_viz.training.runs.uploads import Upload
+from transformer_viz.ui.shell.upload import source_of
 
 MAX_VOCABULARY = 20_000
 """Maximum vocabulary size counted for the report."""
@@ -89,7 +90,7 @@ def count(
     """
     read, split_rows = READERS[kind]
     options = options._replace(skip_bad_rows=True, many_labels=True)
-    rows = read(upload.path, dict(columns), options, sha256=upload.sha256)
+    rows = read(source_of(upload), dict(columns), options)
     bad, joined = rows.attrs["bad_rows"], ""
     if kind == "labels":
         joined = example_of_several(rows["label"].tolist())
