@@ -15,7 +15,7 @@ import numpy as np
 
 from transformer_viz import store
 from transformer_viz.cli.parser import build_parser
-from transformer_viz.cli.training import job_of, settings_of
+from transformer_viz.cli.planning import job_of, settings_of
 from transformer_viz.questions.evaluation.calibration import calibration_error
 from transformer_viz.questions.evaluation.measure import true_labels
 from transformer_viz.store.atomic import write_files

@@ -17,7 +17,7 @@ from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.cli.parser import build_parser
-from transformer_viz.cli.training import job_of
+from transformer_viz.cli.planning import job_of
 from transformer_viz.data import named, preview
 from transformer_viz.language import Words
 from transformer_viz.network.config import TransformerConfig
