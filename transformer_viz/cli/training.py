@@ -12,7 +12,7 @@ from transformer_viz import store
 from transformer_viz.cli.language import listed, localized, t, words
 from transformer_viz.cli.metrics import figure_name, metrics_text
 from transformer_viz.cli.output import give, in_words, progress, remark, say, table
-from transformer_viz.cli.planning import first_look, job_of, kind_of_rows
+from transformer_viz.cli.planning import kind_of_rows, planned
 from transformer_viz.cli.program import example, program
 from transformer_viz.data import COLUMN_ROLES, NAMED, BadRows, Preview, preview
 from transformer_viz.data.encodings import UTF_8
@@ -33,11 +33,11 @@ UNFINISHED = {"stopped": "cli.train.stopped", "queued": "cli.train.queued"}
 
 def train(arguments: Namespace) -> None:
     """Train a model in a new run, with a progress bar, and write its metrics."""
-    job = job_of(arguments)
+    job, found = planned(arguments)
     store.check_writable(Path(job.out).name, folder=Path(job.out).parent, overwrite=job.overwrite)
     if job.data in NAMED:
         check_named(job.data)
-    if found := first_look(arguments):
+    if found:
         _show_kind(job, found)
         others = filter(None, (*job.more_data, *job.train_only, job.test))
         show_encodings({job.data: found, **{path: preview(path, job.options) for path in others}})
