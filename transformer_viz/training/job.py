@@ -12,19 +12,18 @@ import tensorflow as tf
 
 from transformer_viz import store
 from transformer_viz.explorer.explorer import gpus
-from transformer_viz.language import Phrase
+from transformer_viz.language import Phrase, Problem
 from transformer_viz.training.checkpoint import Progress, State, read_checkpoint
 from transformer_viz.training.cluster import Cluster
 from transformer_viz.training.dataset import Dataset
 from transformer_viz.training.disk_quota import DiskQuota
-from transformer_viz.training.errors import explained
 from transformer_viz.training.finish import finish, output_of
 from transformer_viz.training.labelled_texts import LabelledTexts
 from transformer_viz.training.loop import Training
 from transformer_viz.training.recorder import Recorder
 from transformer_viz.training.running_text import MaskedText, RunningText
 from transformer_viz.training.runs.cost import num_cores, parameter_bytes
-from transformer_viz.training.runs.errors import RunError, failure
+from transformer_viz.training.runs.errors import FULL, RunError, UnwritableError, failure
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run
@@ -107,7 +106,7 @@ def work(
             (run.path / "reserve").unlink(missing_ok=True)
             (run.path / "traceback.txt").write_text(traceback.format_exc(), encoding="utf-8")
         try:
-            log("failed", **failure(explained(error, run)))
+            log("failed", **failure(_explained(error, run)))
         finally:
             cluster.report_failure()
     finally:
@@ -187,6 +186,23 @@ def _data_facts(job, dataset):
 def device() -> str:
     """Return the names of the GPUs, or the processor and its cores."""
     return ", ".join(gpus()) or f"CPU ({num_cores()} cores)"
+
+
+def _explained(error: Exception, run: TrainingRun) -> Problem:
+    """Return the error to report: what went wrong and how to fix it."""
+    if isinstance(error, OSError) and str(error.filename or "").startswith(str(run.path)):
+        error = UnwritableError(run.path, error)
+    if (isinstance(error, OSError) and error.errno in FULL) or getattr(error, "cause", "") == "full":
+        return RunError("training.full", place=run.path)
+    if isinstance(error, tf.errors.UnavailableError | tf.errors.AbortedError | tf.errors.CancelledError):
+        return RunError("training.machine_gone")
+    if isinstance(error, MemoryError | tf.errors.ResourceExhaustedError):
+        return RunError("training.memory")
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, ValueError) and not isinstance(error, UnicodeError) and str(error):
+        return RunError(str(error))
+    return RunError("training.unexpected", kind=type(error).__name__, file=run.path / "traceback.txt")
 
 
 def dataset_of(job: TrainingJob, parent: store.StoredModel | None) -> Dataset:
