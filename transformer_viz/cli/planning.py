@@ -4,7 +4,7 @@ import dataclasses
 import shlex
 from argparse import Namespace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transformer_viz import store
 from transformer_viz.cli.arguments import assignment, columns, label_name, read_options, translation
@@ -111,7 +111,7 @@ def _changes(arguments):
     return untied | dict(map(assignment, arguments.set))
 
 
-def _parent(arguments, parent, found):
+def _parent(arguments, parent, found) -> dict[str, Any]:
     """Return what the plan is told of the model to fine-tune."""
     if arguments.tokens or arguments.target_tokens or arguments.keep_case:
         raise Problem("command.tokens")

@@ -94,7 +94,7 @@ class Resumable(NamedTuple):
     """A moment from which the training can go on, once what was told before is written.
 
     Attributes:
-        progress: How far it has got.
+        progress: How far it has got; it changes as the training goes on.
         state: Returns all variables that it depends on.
     """
 

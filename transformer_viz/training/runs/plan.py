@@ -60,12 +60,12 @@ def plan(
     if parent is None:
         preset = preset or recipe.preset
         start = recipe.config() if preset == recipe.preset else PRESETS[preset]
-        config = start.replace(**({} if reading is None else reading.of_config) | changes)
+        config = start.replace(**{**({} if reading is None else reading.of_config), **changes})
     else:
         preset = ""
         longest = {} if reading is None else {"max_len": longest_text(parent, reading.max_len)}
         classifies = recipe.classifies if classifies is None else classifies
-        config = child_config(parent, classifies=classifies, **longest | changes)
+        config = child_config(parent, classifies=classifies, **{**longest, **changes})
         settings |= HUB_FINE_TUNING if config.is_foreign else FINE_TUNING
     return Plan(preset, config, recipe.training(**settings | {"pack": config.fills_in}))
 
