@@ -29,15 +29,15 @@ def main():
     parser.add_argument("--data", help="CSV with the columns text,label")
     parser.add_argument("--rows", type=int, default=25_000)
     arguments = parser.parse_args()
-    job = import_with_keras("training.job")
+    loop = import_with_keras("training.loop")
     ids, labels = rows(arguments.data, arguments.rows)
     dataset = dataset_of(ids, labels)
-    trainer, stock = job.ModelTrainer(dataset, SETTINGS), stock_model()
+    trainer, stock = loop.ModelTrainer(dataset, SETTINGS), stock_model()
     names, taken = ("ours", "stock Keras"), ([], [])
     for number in range(ROUNDS + 1):
         short = slice(640) if number == 0 else slice(None)  # compiles
         epochs = (
-            lambda s=short: our_epoch(job, dataset_of(ids[s], labels[s]), trainer),
+            lambda s=short: our_epoch(loop, dataset_of(ids[s], labels[s]), trainer),
             lambda s=short: stock.fit(ids[s], labels[s], batch_size=SETTINGS.batch_size, verbose=0),
         )
         for epoch, times in zip(epochs, taken, strict=True):
@@ -50,20 +50,22 @@ def main():
         print(f"  {name:12} {statistics.median(times):6.1f} s an epoch")
     ratio = statistics.median(ours / theirs for ours, theirs in zip(*taken, strict=True))
     print(f"  ours / stock Keras {ratio:.2f}")
-    tiny(job)
+    tiny(loop)
 
 
-def tiny(job):
+def tiny(loop):
     """Print the steps per second of a small encoder-decoder, with and without the training loop."""
     config = PRESETS["vaswani-tiny"].replace(num_layers=1, num_decoder_layers=1)
     settings = TrainingSettings(batch_size=64)
-    dataset = job.TextPairs(TrainingJob(config=config, settings=settings, data="reverse", rows=20_000))
-    trainer = job.ModelTrainer(dataset, settings)
-    our_epoch(job, dataset, trainer, settings, steps=20)
+    dataset = import_with_keras("training.text_pairs").TextPairs(
+        TrainingJob(config=config, settings=settings, data="reverse", rows=20_000)
+    )
+    trainer = loop.ModelTrainer(dataset, settings)
+    our_epoch(loop, dataset, trainer, settings, steps=20)
     batch = next(iter(dataset.batches(settings, 0)))
     whole, bare = [], []
     for _ in range(ROUNDS):
-        whole.append(our_epoch(job, dataset, trainer, settings))
+        whole.append(our_epoch(loop, dataset, trainer, settings))
         start = time.perf_counter()
         for _ in range(200):
             trainer.train(*batch, 1e-3)
@@ -73,9 +75,9 @@ def tiny(job):
     print(f"  {statistics.median(bare):.0f}")
 
 
-def our_epoch(job, dataset, trainer, settings=SETTINGS, steps=None):
+def our_epoch(loop, dataset, trainer, settings=SETTINGS, steps=None):
     """Train for an epoch as a run does; return the steps per second."""
-    start, totals, done = time.perf_counter(), job.Totals(), 0
+    start, totals, done = time.perf_counter(), loop.Totals(), 0
     for batch in dataset.batches(settings, 0):
         totals.add(trainer.train(*batch, 1e-3))
         done += 1

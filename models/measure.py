@@ -15,7 +15,7 @@ import numpy as np
 
 from transformer_viz import store
 from transformer_viz.cli.parser import build_parser
-from transformer_viz.cli.training import job_of, settings_of
+from transformer_viz.cli.planning import planned
 from transformer_viz.questions.evaluation.calibration import calibration_error
 from transformer_viz.questions.evaluation.measure import true_labels
 from transformer_viz.store.card import card_text
@@ -57,10 +57,9 @@ def job_of_model(argv: list[str]) -> TrainingJob:
     """
     arguments = build_parser().parse_args(["train", *argv])
     arguments.argv, config = argv, store.read_config(arguments.out).replace(temperature=1.0)
-    settings = dataclasses.replace(settings_of(arguments, config), same_token_heads=0)
-    vars(arguments).update(preset=None, parent=arguments.out, set=[], train_only=[])
+    vars(arguments).update(parent=arguments.out, set=[], train_only=[])
     vars(arguments).update(tokens=None, target_tokens=None, keep_case=False, same_token_heads=None)
-    return dataclasses.replace(job_of(arguments), config=config, settings=settings)
+    return dataclasses.replace(planned(arguments).job, config=config)
 
 
 def test_error(dataset: Dataset, job: TrainingJob, temperature: float) -> float:

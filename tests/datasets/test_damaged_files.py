@@ -13,6 +13,7 @@ from transformer_viz.data import (
     RECOGNISED,
     DataError,
     ReadOptions,
+    Source,
     preview,
     read_for_decoder,
     read_labelled,
@@ -181,7 +182,7 @@ def test_more_rows_than_are_read_are_refused(file, monkeypatch, end):
 def test_a_preview_of_an_upload_may_be_smaller_than_what_is_read_elsewhere(file):
     path = file(gzip.compress(hostile.table(hostile.good(200_000))))
     with pytest.raises(DataError) as error:
-        preview(path, most_bytes=2**20)
+        preview(Source(path, most_bytes=2**20))
     assert str(error.value) == f"{path} has more than 1 MB. Use a part of it."
     assert preview(path).kind == "labels"
 

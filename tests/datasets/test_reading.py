@@ -1,11 +1,14 @@
 import csv
 import gzip
+import hashlib
 import threading
 
 import pytest
 
 from transformer_viz.data import (
     DataError,
+    ReadOptions,
+    Source,
     delimited,
     files,
     preview,
@@ -21,6 +24,24 @@ GOOD = "text,label\na film,1\nno film,0\n"
 def test_rows_come_in_file_order_as_text(file):
     path = file('text,label\nNA,1.0\n"a, ""b""\nc",null\n')
     assert read_labelled(path).to_numpy().tolist() == [["NA", "1.0"], ['a, "b"\nc', "null"]]
+
+
+def test_a_source_is_read_once_and_decoded_once_for_each_encoding(file, monkeypatch):
+    path, counted = file(gzip.compress(GOOD.encode())), []
+    for name in ("_read", "decode"):
+        function = getattr(files, name)
+        monkeypatch.setattr(
+            files, name, lambda *given, of=function, **options: counted.append(of) or of(*given, **options)
+        )
+    source = Source(path)
+    assert source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert preview(source).kind == "labels"
+    rows = read_labelled(source)
+    assert len(counted) == 2
+    read_labelled(source, options=ReadOptions(encoding="GBK"))
+    assert len(counted) == 3
+    assert rows.equals(read_labelled(path))
+    assert rows.attrs["sha256"] == source.sha256
 
 
 def test_columns_may_stand_in_any_order(file):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from transformer_viz.data import DataError, read_labelled
+from transformer_viz.data import DataError, Source, read_labelled
 from transformer_viz.network.presets import PRESETS
 from transformer_viz.store.quota import Quota
 from transformer_viz.training.runs.errors import QuotaError, RunError
@@ -71,14 +71,14 @@ def test_an_upload_that_was_changed_is_not_read(upload):
     upload.path.write_bytes(CSV.replace(b"film", b"fi1m"))
     assert len(read_labelled(upload.path)) == 20
     with pytest.raises(DataError) as error:
-        read_labelled(upload.path, sha256=upload.sha256)
+        Source(upload.path, sha256=upload.sha256)
     assert str(error.value) == f"{upload.path} has changed since it was chosen. Choose it again."
 
 
 def test_an_upload_that_is_gone_is_a_sentence(upload):
     upload.path.unlink()
     with pytest.raises(DataError) as error:
-        read_labelled(upload.path, sha256=upload.sha256)
+        Source(upload.path, sha256=upload.sha256)
     assert str(error.value) == f"There is no file {upload.path} any more. Choose it again."
 
 

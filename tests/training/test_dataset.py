@@ -1,8 +1,11 @@
+import hashlib
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from transformer_viz.data import NAMED, DataError
+from transformer_viz.data import NAMED, DataError, files
 from transformer_viz.network.config import PAD_ID, START_ID, UNK_ID, TransformerConfig
 from transformer_viz.network.presets import PRESETS
 from transformer_viz.text.tokenizer import Tokenizer
@@ -201,6 +204,29 @@ def test_rows_that_are_only_trained_on_reach_neither_validation_nor_test(tmp_pat
     described = more.card["data"]
     assert described.pop("train_only")[0].keys() == {"file", "sha256"}
     assert described == alone.card["data"]
+
+
+def test_every_file_is_read_once_and_the_card_has_the_hash_of_what_was_read(tmp_path, monkeypatch):
+    paths = {name: tmp_path / f"{name}.csv" for name in ("rows", "more", "guesses", "test")}
+    for name, path in paths.items():
+        path.write_text(labelled([(number, f"{name} {number}") for number in range(40)]))
+    read, seen = files._read, Counter()
+
+    def counted(path, most, *, is_known):
+        seen[path] += 1
+        return read(path, most, is_known=is_known)
+
+    monkeypatch.setattr(files, "_read", counted)
+    of = {"test": paths["test"], "more_data": [paths["more"]], "train_only": [paths["guesses"]]}
+    dataset = LabelledTexts(job(paths["rows"], **of))
+    assert seen == dict.fromkeys(paths.values(), 1)
+
+    def facts(name):
+        return {"file": f"{name}.csv", "sha256": hashlib.sha256(paths[name].read_bytes()).hexdigest()}
+
+    assert dataset.card["data"]["files"] == [facts("rows"), facts("more")]
+    assert dataset.card["data"]["train_only"] == [facts("guesses")]
+    assert dataset._test_facts == facts("test") | {"rows": 40}
 
 
 def test_rows_that_are_only_trained_on_have_no_label_of_their_own(tmp_path):

@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from transformer_viz import store
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.fine_tuning import trained_parameters
-from transformer_viz.training import job as job_module
 from transformer_viz.training.checkpoint import read_checkpoint
 from transformer_viz.training.evaluator import Evaluator
 from transformer_viz.training.job import work
@@ -104,7 +103,7 @@ def train_or_fail(path, failing):
         raise OSError(28, "No space left on device")
 
     if path == failing:
-        job_module.Evaluator.set_parameters = full
+        Evaluator.set_parameters = full
     work(TrainingRun(path))
 
 

@@ -14,13 +14,16 @@ from numpy.testing import assert_array_equal
 from transformer_viz import store
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.presets import PRESETS
-from transformer_viz.training import job as job_module
+from transformer_viz.training import recorder
 from transformer_viz.training.checkpoint import read_checkpoint
+from transformer_viz.training.evaluator import Evaluator
 from transformer_viz.training.job import work
+from transformer_viz.training.model_trainer import ModelTrainer
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run
 from transformer_viz.training.runs.settings import TrainingSettings
+from transformer_viz.training.turn import Stopped
 
 CONFIG = TransformerConfig(
     d_model=8, num_heads=2, ffn_dim=8, norm="pre", dropout=0.2, embedding_dropout=0.1, max_len=32
@@ -36,7 +39,7 @@ def start(run):
 
 
 def train_with_many_checkpoints(path):
-    job_module.CHECKPOINT_SECONDS, job_module.CHECKPOINT_SHARE = 0.05, 1.0
+    recorder.CHECKPOINT_SECONDS, recorder.CHECKPOINT_SHARE = 0.05, 1.0
     work(TrainingRun(path))
 
 
@@ -177,9 +180,9 @@ def test_a_run_stops_while_its_model_is_tested_and_is_tested_once_it_goes_on(mea
 
     def measure_as_it_is_stopped(*args, **options):
         run.stop()
-        with pytest.raises(job_module.Stopped):
+        with pytest.raises(Stopped):
             measure(*args, **options)
-        raise job_module.Stopped
+        raise Stopped
 
     with monkeypatch.context() as patch:
         patch.setattr(module, measured.split(".")[1], measure_as_it_is_stopped)
@@ -209,7 +212,7 @@ def test_a_run_stops_at_the_next_step(tmp_path):
 def test_a_loss_that_is_no_number_ends_with_a_sentence_and_the_last_good_checkpoint(tmp_path, monkeypatch):
     settings = TrainingSettings(epochs=2, batch_size=8, learning_rate=0.01)
     run = create_run(TrainingJob(config=CONFIG, settings=settings, data="parity", rows=400), folder=tmp_path)
-    train, steps = job_module.ModelTrainer.train, iter(range(1000))
+    train, steps = ModelTrainer.train, iter(range(1000))
 
     def diverging(self, *batch):
         if next(steps) == 60:  # in the second epoch, a parameter becomes infinite
@@ -217,7 +220,7 @@ def test_a_loss_that_is_no_number_ends_with_a_sentence_and_the_last_good_checkpo
             variable.assign(np.full(variable.shape, np.inf, np.float32))
         return train(self, *batch)
 
-    monkeypatch.setattr(job_module.ModelTrainer, "train", diverging)
+    monkeypatch.setattr(ModelTrainer, "train", diverging)
     work(run)
     state = run.state()
     assert state.status == "failed"
@@ -264,7 +267,7 @@ def test_exhausted_memory_is_a_sentence(tmp_path, monkeypatch):
     def too_much(self, *batch):
         raise MemoryError
 
-    monkeypatch.setattr(job_module.ModelTrainer, "train", too_much)
+    monkeypatch.setattr(ModelTrainer, "train", too_much)
     work(run)
     assert run.state().message == (
         "There is not enough memory for this. Choose a smaller batch, shorter texts or a smaller model."
@@ -277,7 +280,7 @@ def test_what_nobody_expected_is_a_sentence_with_the_details_beside_it(tmp_path,
     def broken(self, *batch):
         raise ZeroDivisionError("of our own making")
 
-    monkeypatch.setattr(job_module.ModelTrainer, "train", broken)
+    monkeypatch.setattr(ModelTrainer, "train", broken)
     work(run)
     assert run.state().message.startswith("Something unexpected happened: ZeroDivisionError.")
     assert "of our own making" in (run.path / "traceback.txt").read_text()
@@ -320,14 +323,14 @@ def test_a_run_stopped_while_it_measures_the_roles_of_heads_resumes_where_it_has
         rows=1100,
         out=tmp_path / "models" / "mine",
     )
-    run, measure = create_run(job, folder=tmp_path / "runs"), job_module.Evaluator.head_roles
+    run, measure = create_run(job, folder=tmp_path / "runs"), Evaluator.head_roles
 
     def stopped(evaluator, keep_going):
         run.stop()
         return measure(evaluator, keep_going)
 
     with monkeypatch.context() as patch:
-        patch.setattr(job_module.Evaluator, "head_roles", stopped)
+        patch.setattr(Evaluator, "head_roles", stopped)
         work(run)
     assert run.state().status == "stopped"
     assert store.read_head_roles(job.out) is None

@@ -14,7 +14,8 @@ from transformer_viz.cli.training import Waiting
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.store import read_model
 from transformer_viz.store.quota import Quota, bytes_in
-from transformer_viz.training.job import RESERVE, SMALL_FILES, work
+from transformer_viz.training.job import RESERVE, work
+from transformer_viz.training.recorder import SMALL_FILES
 from transformer_viz.training.runs.errors import RunError
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run
@@ -69,8 +70,8 @@ def test_a_run_whose_job_is_broken_is_passed_over():
 def test_owners_take_turns_and_what_is_learned_is_the_same(monkeypatch):
     alone = create_run(JOB)
     work_off_queue(work)
-    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
-    monkeypatch.setattr("transformer_viz.training.job.QUEUE_CHECK_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.QUEUE_CHECK_SECONDS", 0)
     runs = [create_run(dataclasses.replace(JOB, owner=owner)) for owner in ("ann", "bob")]
     order = []
     work_off_queue(lambda run: (order.append(run.owner), work(run)))
@@ -83,8 +84,8 @@ def test_owners_take_turns_and_what_is_learned_is_the_same(monkeypatch):
 
 
 def test_a_run_that_is_stopped_before_it_has_gone_on_is_stopped(monkeypatch):
-    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
-    monkeypatch.setattr("transformer_viz.training.job.QUEUE_CHECK_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.QUEUE_CHECK_SECONDS", 0)
     run = create_run(dataclasses.replace(JOB, owner="ann"))
     create_run(dataclasses.replace(JOB, owner="bob"))
     work(run)  # gives up its turn
@@ -98,21 +99,22 @@ def test_a_run_that_is_stopped_before_it_has_gone_on_is_stopped(monkeypatch):
 
 
 def test_a_run_that_is_stopped_at_the_end_of_its_turn_does_not_wait_for_another(monkeypatch):
-    run = create_run(dataclasses.replace(JOB, owner="ann"))
+    monkeypatch.setattr("transformer_viz.training.turn.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.QUEUE_CHECK_SECONDS", 0)
+    run, other = (create_run(dataclasses.replace(JOB, owner=owner)) for owner in ("ann", "bob"))
 
-    def stopped_meanwhile(worker):
-        if worker.progress.step:
-            run.stop()
-        return worker.progress.step > 0
+    def stopped_meanwhile(folder):
+        run.stop()
+        return [other]
 
-    monkeypatch.setattr("transformer_viz.training.job._Worker._is_turn_over", stopped_meanwhile)
+    monkeypatch.setattr("transformer_viz.training.turn.queued_runs", stopped_meanwhile)
     work(run)
     assert run.status == "stopped"
 
 
 def test_a_run_that_gives_up_its_turn_on_the_command_line_is_a_sentence(monkeypatch, capsys):
-    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
-    monkeypatch.setattr("transformer_viz.training.job.QUEUE_CHECK_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.QUEUE_CHECK_SECONDS", 0)
     run = create_run(dataclasses.replace(JOB, owner="ann"))
     create_run(dataclasses.replace(JOB, owner="bob"))
     assert main(["resume", run.id]) == 0
@@ -224,8 +226,8 @@ def test_a_run_that_outgrows_its_room_all_the_same_is_ended_with_a_sentence():
 
 
 def test_nobody_waits_for_an_owner_with_another_run_of_their_own(monkeypatch):
-    monkeypatch.setattr("transformer_viz.training.job.TURN_SECONDS", 0)
-    monkeypatch.setattr("transformer_viz.training.job.QUEUE_CHECK_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.TURN_SECONDS", 0)
+    monkeypatch.setattr("transformer_viz.training.turn.QUEUE_CHECK_SECONDS", 0)
     runs = [create_run(dataclasses.replace(JOB, owner="ann")) for _ in range(2)]
     order = []
     work_off_queue(lambda run: (order.append(run), work(run)))

@@ -17,7 +17,7 @@ from unprivileged import read_only_folder
 
 from transformer_viz import store
 from transformer_viz.cli.parser import build_parser
-from transformer_viz.cli.training import job_of
+from transformer_viz.cli.planning import planned
 from transformer_viz.data import named, preview
 from transformer_viz.language import Words
 from transformer_viz.network.config import TransformerConfig
@@ -32,13 +32,12 @@ from transformer_viz.training.runs import uploads
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import create_run, list_runs, open_run
-from transformer_viz.training.runs.recipes import RECIPES, file_defaults
+from transformer_viz.training.runs.plan import plan
+from transformer_viz.training.runs.recipes import RECIPES, likely_reading
 from transformer_viz.training.runs.settings import TrainingSettings
 from transformer_viz.training.runs.uploads import keep_upload
 from transformer_viz.ui.pages.train import forming
 from transformer_viz.ui.pages.train.data import what_is_missing
-from transformer_viz.ui.pages.train.material import Material
-from transformer_viz.ui.pages.train.parent import config_from
 from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.shell.server import shared_trainer
 from transformer_viz.ui.shell.titles import title_of, titles_of
@@ -140,7 +139,7 @@ def typed_job(*argv):
     """Return the job of a `train` command."""
     arguments = build_parser().parse_args(["train", *argv])
     arguments.argv = argv
-    return job_of(arguments)
+    return planned(arguments).job
 
 
 def test_on_a_file_a_model_is_fine_tuned_from_the_command_line_as_from_the_page(runs, explorer, tmp_path):
@@ -148,9 +147,8 @@ def test_on_a_file_a_model_is_fine_tuned_from_the_command_line_as_from_the_page(
     data = tmp_path / "reviews.csv"
     small_models.labelled_reviews(40).to_csv(data, index=False)
     typed = typed_job("--from", "small", "--out", "x", "--data", str(data))
-    likely = file_defaults("labels", preview(data))
-    facts = Material(str(data), "labels", 40, [], 9, 9.0, {}, {"max_len": likely.max_len})
-    assert typed.config == config_from(explorer.config, facts, RECIPES["labels"])
+    likely, recipe = likely_reading("labels", preview(data)), RECIPES["labels"].for_rows(40)
+    assert plan(recipe, parent=explorer.config, reading=likely) == ("", typed.config, typed.settings)
     assert typed.config.max_len == explorer.config.max_len < likely.max_len  # learned positions
     assert typed.settings == RECIPES["labels"].for_rows(40).training(learning_rate=0.0003)
 

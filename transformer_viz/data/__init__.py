@@ -2,7 +2,7 @@
 
 from transformer_viz.data.bad_rows import BadRows
 from transformer_viz.data.columns import COLUMN_ROLES, OPTIONAL
-from transformer_viz.data.files import DataError
+from transformer_viz.data.files import DataError, Source
 from transformer_viz.data.named import NAMED, imdb
 from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.data.read import (
@@ -33,6 +33,7 @@ __all__ = [
     "DataReport",
     "Preview",
     "ReadOptions",
+    "Source",
     "Split",
     "TextReport",
     "describe",

@@ -34,19 +34,54 @@ def line_reference(path: Path, line: int) -> Phrase:
     return Phrase("file.line", path=path, line=line)
 
 
-def read_bytes(path: Path, sha256: str = "", most: int | None = None) -> bytes:
-    """Return the content of a file, decompressed.
+class Source:
+    """A data file, read once; its text is decoded once for each encoding that is asked for.
 
     Args:
         path: The file.
-        sha256: Expected SHA-256 of the file as it is on disk, in hexadecimal; "": any.
-        most: Most bytes, decompressed; None: `MAX_BYTES`.
+        sha256: Expected SHA-256, as of the attribute; "": any.
+        most_bytes: Most bytes, decompressed; None: `MAX_BYTES`.
+
+    Attributes:
+        path: The file.
+        data: Its content, decompressed.
+        sha256: SHA-256 of the file as it is on disk, in hexadecimal.
 
     Raises:
         DataError: If it cannot be read, has changed, or is too large decompressed, which is determined
             without holding it in memory.
     """
-    most = MAX_BYTES if most is None else most
+
+    def __init__(self, path: str | Path, *, sha256: str = "", most_bytes: int | None = None):
+        self.path, self.most_bytes = Path(path), MAX_BYTES if most_bytes is None else most_bytes
+        packed, self.data = _read(self.path, self.most_bytes, is_known=bool(sha256))
+        self.sha256 = hashlib.sha256(packed).hexdigest()
+        if sha256 and self.sha256 != sha256:
+            raise DataError("file.changed", path=path)
+        self._decoded: dict[str, Decoded] = {}
+
+    @classmethod
+    def of(cls, file: "str | Path | Source") -> "Source":
+        """Return a file as a source; one that is a source already, as it is."""
+        return file if isinstance(file, Source) else cls(file)
+
+    def text(self, encoding: str = "") -> Decoded:
+        """Return the text of the file, without a byte order mark, and its encoding; see `decode` for bytes
+        that do not belong to it.
+
+        Args:
+            encoding: One of `encodings.ENCODINGS`; "": it is recognised.
+
+        Raises:
+            DataError: If it is no text in a known encoding.
+        """
+        if encoding not in self._decoded:
+            self._decoded[encoding] = _decoded(self.path, self.data, encoding)
+        return self._decoded[encoding]
+
+
+def _read(path, most, *, is_known):
+    """Return the content of a file as it is on disk, and decompressed."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
@@ -54,18 +89,16 @@ def read_bytes(path: Path, sha256: str = "", most: int | None = None) -> bytes:
         if not stat.S_ISREG(mode):  # a pipe or a device may have no end
             raise DataError("file.device", path=path)
         with path.open("rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
+            is_packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
-            size = _unpacked_size(file, most) if packed else path.stat().st_size
+            size = _unpacked_size(file, most) if is_packed else path.stat().st_size
             if size > most:
                 raise DataError("file.large", path=path, most=most // 2**20)
             file.seek(0)
             data = file.read(most)
-            if sha256 and hashlib.sha256(data).hexdigest() != sha256:
-                raise DataError("file.changed", path=path)
-            return gzip.GzipFile(fileobj=io.BytesIO(data)).read(most) if packed else data
+        return data, gzip.GzipFile(fileobj=io.BytesIO(data)).read(most) if is_packed else data
     except FileNotFoundError:
-        raise DataError("file.gone" if sha256 else "file.missing", path=path) from None
+        raise DataError("file.gone" if is_known else "file.missing", path=path) from None
     except DataError:
         raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
@@ -73,18 +106,8 @@ def read_bytes(path: Path, sha256: str = "", most: int | None = None) -> bytes:
         raise DataError("file.unreadable", path=path, reason=reason) from None
 
 
-def text_of(path: Path, data: bytes, encoding: str = "") -> Decoded:
-    """Return the text of a file, without a byte order mark, and its encoding; see `decode` for bytes that do
-    not belong to it.
-
-    Args:
-        path: The file, for errors.
-        data: Its content, decompressed.
-        encoding: One of `encodings.ENCODINGS`; "": it is recognised.
-
-    Raises:
-        DataError: If it is no text in a known encoding.
-    """
+def _decoded(path, data, encoding):
+    """Return the text of a file; as `Source.text`."""
     for magic, kind in _FOREIGN.items():
         if data.startswith(magic):
             raise DataError("file.foreign", path=path, kind=Phrase(kind))

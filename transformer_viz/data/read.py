@@ -19,7 +19,7 @@ from transformer_viz.data.columns import (
     is_numbering,
     lacks_header,
 )
-from transformer_viz.data.files import DataError
+from transformer_viz.data.files import DataError, Source
 from transformer_viz.data.options import RECOGNISED, ReadOptions
 from transformer_viz.data.read_table import read_table
 from transformer_viz.data.table import MAX_CHARS
@@ -69,25 +69,17 @@ class Preview(NamedTuple):
     clear: dict[str, dict[str, str]]
 
 
-def preview(
-    path: str | Path,
-    options: ReadOptions = RECOGNISED,
-    *,
-    sha256: str = "",
-    most_bytes: int | None = None,
-) -> Preview:
+def preview(file: str | Path | Source, options: ReadOptions = RECOGNISED) -> Preview:
     """Read the first rows of a file and guess its kind and columns.
 
     Args:
-        path: The file.
+        file: The file, or what was read of it.
         options: How it is read.
-        sha256: Expected SHA-256 in hexadecimal; "": any.
-        most_bytes: Most bytes, decompressed; None: the limit of all files.
 
     Raises:
         DataError: If no rows can be read.
     """
-    table = read_table(path, options, most=SAMPLE, sha256=sha256, most_bytes=most_bytes)
+    table = read_table(file, options, most=SAMPLE)
     guess, clear, problems = {}, {}, []
     for kind in COLUMN_ROLES if table.format != "text" else ["texts"]:
         try:
@@ -117,53 +109,49 @@ def preview(
 
 
 def read_labelled(
-    path: str | Path,
+    file: str | Path | Source,
     columns: Mapping[str, str] | None = None,
     options: ReadOptions = RECOGNISED,
-    *,
-    sha256: str = "",
 ) -> pd.DataFrame:
     """Read labelled texts from CSV (commas, semicolons, bars), TSV, JSON, fastText's form or a workbook.
 
     Args:
-        path: The file, plain or gzip.
+        file: The file, plain or gzip, or what was read of it.
         columns: role ("text", "label", "second", "group") -> column in the file; missing roles are guessed,
             except the group, which keeps rows together when they are split. A second text stands behind the
             first and a "[SEP]".
         options: How it is read.
-        sha256: Expected SHA-256 of the file in hexadecimal; "": any.
 
     Returns:
         Columns text and label, and group if it was named, all as strings exactly as in the file ("NA",
-        "1.0"), in file order; `attrs["bad_rows"]` is the `BadRows` of the file.
+        "1.0"), in file order; `attrs["bad_rows"]` is the `BadRows` of the file,
+        `attrs["sha256"]` its SHA-256 in hexadecimal.
 
     Raises:
         DataError: If the file is anything else, or has rows that cannot be used and are not to be left out;
             names file, place and remedy.
     """
-    frame = _read(path, "labels", columns, options, sha256)
+    source = Source.of(file)
+    frame = _read(source, "labels", columns, options)
     labels = len(set(frame["label"]))
     if labels > (MOST_LABELS if options.many_labels else MAX_LABELS):
         code = "labels.many" if labels <= MOST_LABELS else "labels.most"
         column = frame.attrs["columns"]["label"]
-        raise DataError(code, path=path, labels=labels, most=MOST_LABELS, column=column)
+        raise DataError(code, path=source.path, labels=labels, most=MOST_LABELS, column=column)
     return frame
 
 
 def read_pairs(
-    path: str | Path,
+    file: str | Path | Source,
     columns: Mapping[str, str] | None = None,
     options: ReadOptions = RECOGNISED,
-    *,
-    sha256: str = "",
 ) -> pd.DataFrame:
     """Read texts and the targets a decoder is trained to write; otherwise as `read_labelled`.
 
     Args:
-        path: The file.
+        file: The file.
         columns: role ("text" or "source", "target", "group") -> column in the file.
         options: How it is read.
-        sha256: As for `read_labelled`.
 
     Returns:
         Columns text and target, and group if it was named; `attrs` as of `read_labelled`.
@@ -171,23 +159,20 @@ def read_pairs(
     Raises:
         DataError: As `read_labelled`.
     """
-    return _read(path, "pairs", columns, options, sha256)
+    return _read(file, "pairs", columns, options)
 
 
 def read_texts(
-    path: str | Path,
+    file: str | Path | Source,
     columns: Mapping[str, str] | None = None,
     options: ReadOptions = RECOGNISED,
-    *,
-    sha256: str = "",
 ) -> pd.DataFrame:
     """Read texts for next-token prediction: plain text, one text on a line, or a table.
 
     Args:
-        path: The file; empty lines of a plain text are skipped.
+        file: The file; empty lines of a plain text are skipped.
         columns: role ("text", "group") -> column in the file, if it is a table.
         options: How it is read.
-        sha256: As for `read_labelled`.
 
     Returns:
         Column text, and group if it was named; `attrs` as of `read_labelled`.
@@ -195,23 +180,20 @@ def read_texts(
     Raises:
         DataError: As `read_labelled`.
     """
-    return _read(path, "texts", columns, options, sha256)
+    return _read(file, "texts", columns, options)
 
 
 def read_for_decoder(
-    path: str | Path,
+    file: str | Path | Source,
     columns: Mapping[str, str] | None = None,
     options: ReadOptions = RECOGNISED,
-    *,
-    sha256: str = "",
 ) -> pd.DataFrame:
     """Read the training data of a decoder alone: pairs if the file has a target, else texts.
 
     Args:
-        path: The file.
+        file: The file.
         columns: As for `read_pairs` or `read_texts`.
         options: How it is read.
-        sha256: As for `read_labelled`.
 
     Returns:
         Columns text and target, and group if it was named; the target of a text alone is empty; `attrs` as of
@@ -222,10 +204,11 @@ def read_for_decoder(
     """
     columns = columns or {}
     needed = COLUMN_ROLES["pairs"] if columns.keys() & {"target", "source"} else COLUMN_ROLES["texts"]
-    table = read_table(path, options, needed=needed if columns else None, sha256=sha256)
+    source = Source.of(file)
+    table = read_table(source, options, needed=needed if columns else None)
     if columns.keys() & {"target", "source"} or (not columns and _has_target(table)):
-        return _frame(table, "pairs", columns, options)
-    frame = _frame(table, "texts", columns, options)
+        return _frame(source, table, "pairs", columns, options)
+    frame = _frame(source, table, "texts", columns, options)
     frame.insert(1, "target", "")
     return frame
 
@@ -238,13 +221,13 @@ def _has_target(table):
         return False
 
 
-def _read(path, kind, columns, options, sha256):
+def _read(file, kind, columns, options):
     """Return the chosen columns of a file; `attrs["columns"]` maps roles to their names."""
-    needed = None if kind == "texts" and not columns else COLUMN_ROLES[kind]
-    return _frame(read_table(path, options, needed=needed, sha256=sha256), kind, columns, options)
+    source, needed = Source.of(file), None if kind == "texts" and not columns else COLUMN_ROLES[kind]
+    return _frame(source, read_table(source, options, needed=needed), kind, columns, options)
 
 
-def _frame(table, kind, columns, options):
+def _frame(source, table, kind, columns, options):
     """Return the chosen columns of a table without its bad rows, if these are to be left out."""
     chosen, bad = choose_columns(table, kind, columns), table.bad
     values = {role: table.cells[table.columns.index(name)] for role, name in chosen.items()}
@@ -270,7 +253,7 @@ def _frame(table, kind, columns, options):
     )
     if "second" in frame:
         frame["text"] = frame["text"] + f" {SECOND} " + frame.pop("second")
-    frame.attrs |= {"columns": chosen, "bad_rows": bad}
+    frame.attrs |= {"columns": chosen, "bad_rows": bad, "sha256": source.sha256}
     return frame
 
 

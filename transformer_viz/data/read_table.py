@@ -10,7 +10,7 @@ from transformer_viz.data.building import finished
 from transformer_viz.data.delimited import read_delimited
 from transformer_viz.data.encodings import UNREADABLE
 from transformer_viz.data.fasttext import read_fasttext
-from transformer_viz.data.files import MAX_BYTES, DataError, read_bytes, text_of
+from transformer_viz.data.files import DataError, Source
 from transformer_viz.data.jsonl import read_array, read_objects
 from transformer_viz.data.layout import layout_of
 from transformer_viz.data.options import RECOGNISED, ReadOptions
@@ -19,35 +19,31 @@ from transformer_viz.data.workbook import is_workbook, read_workbook
 
 
 def read_table(
-    path: str | Path,
+    file: str | Path | Source,
     options: ReadOptions = RECOGNISED,
     *,
     most: int | None = None,
     needed: Sequence[str] | None = None,
-    sha256: str = "",
-    most_bytes: int | None = None,
 ) -> Table:
     """Read the rows of a file; those that cannot be rows of its table are counted in `Table.bad`.
 
     Args:
-        path: The file.
+        file: The file, or what was read of it.
         options: How it is read.
         most: Rows to read; None: all.
         needed: Columns the caller needs, so that the file is read as a table; None: it may also be plain
             text, one text on a line.
-        sha256: Expected SHA-256 in hexadecimal; "": any.
-        most_bytes: Most bytes, decompressed; None: the limit of all files.
 
     Raises:
         DataError: If it cannot be read; names file, place and remedy.
     """
-    path = Path(path)
-    data = read_bytes(path, sha256, most_bytes)
-    if is_workbook(data):
-        limits = {"has_header": options.has_header, "most_bytes": most_bytes or MAX_BYTES}
-        table, has_unreadable = read_workbook(path, data, most, **limits), False
+    source = Source.of(file)
+    path = source.path
+    if is_workbook(source.data):
+        limits = {"has_header": options.has_header, "most_bytes": source.most_bytes}
+        table, has_unreadable = read_workbook(path, source.data, most, **limits), False
     else:
-        text, encoding = text_of(path, data, options.encoding)
+        text, encoding = source.text(options.encoding)
         table = _read(path, text, most, needed, options.has_header)._replace(encoding=encoding)
         has_unreadable = UNREADABLE.search(text) is not None
     is_whole = most is None or len(table.lines) < most

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import conllu
 from conllu.exceptions import ParseException
 
-from transformer_viz.data.files import DataError, read_bytes
+from transformer_viz.data.files import DataError, Source
 
 ROOT = -1
 """Governor of a word that depends on no other."""
@@ -42,7 +42,7 @@ def read_treebank(path: str | Path) -> list[ParsedSentence]:
     """
     path = Path(path)
     try:
-        found = [_sentence(each) for each in conllu.parse(read_bytes(path).decode("utf-8-sig"))]
+        found = [_sentence(each) for each in conllu.parse(Source(path).data.decode("utf-8-sig"))]
     except (ParseException, KeyError, TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise

@@ -42,37 +42,37 @@ class AttentionHistory(keras.callbacks.Callback, AttentionByEpoch):
         if not isinstance(every, int) or every < 1:
             raise Problem("attention_history.every", received=repr(every))
         self.inputs, self.layers, self.every = inputs, layers, every
-        self._earlier: int | None = 0  # epochs of former calls of `fit`; None: not known yet
-        self._reached = 0
+        self._begins = False
+        self._earlier = self._reached = 0  # epochs: of former calls of `fit`, and of all
 
     def set_model(self, model: keras.Model) -> None:
         """Begin anew with another model."""
         if model is not self._model:
             AttentionByEpoch.__init__(self)
-            self._earlier = self._reached = 0
+            self._reached = 0
         super().set_model(model)
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         """Count the epochs of this call of `fit` from its first one."""
-        self._earlier = None
+        self._begins = True
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Record the untrained model."""
-        if self._earlier is None:
-            self._earlier = max(0, self._reached - epoch)  # 0 with `initial_epoch`
+        if self._begins:
+            self._begins, self._earlier = False, max(0, self._reached - epoch)  # 0 with `initial_epoch`
         if not self.epochs:
             self._record(epoch, {})
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Record the model after an epoch, if it is the turn of that epoch or the last one."""
-        fit: Any = self  # Keras sets `params` and `model` before it trains
-        self._reached = (self._earlier or 0) + epoch + 1
-        is_last = epoch + 1 == fit.params.get("epochs") or fit.model.stop_training
+        self._reached = self._earlier + epoch + 1
+        model: Any = self.model
+        is_last = epoch + 1 == (self.params or {}).get("epochs") or model.stop_training
         if is_last or self._reached % self.every == 0:
             self._record(self._reached, logs or {})
 
     def _record(self, epoch, logs):
-        model: Any = self.model
+        model: Any = self.model  # under JAX, which brings its parameters up to date
         self.attention.append(attention_of(model, self.inputs, layers=self.layers))
         self.epochs.append(epoch)
         self.logs.append(dict(logs))

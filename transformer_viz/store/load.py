@@ -32,6 +32,19 @@ def load(name_or_path: str | Path) -> Explorer:
         stored = store.read_model(name_or_path)
     except store.ModelError as error:
         raise with_hub(error, name_or_path) from None
+    return explorer_of(stored, called)
+
+
+def explorer_of(stored: store.StoredModel, called: str | None = None) -> Explorer:
+    """Return an explorer of a model as its folder has it.
+
+    Args:
+        stored: The model.
+        called: Its name; None: that of its folder.
+
+    Raises:
+        ModelError: If its tokenizers cannot be used.
+    """
     try:
         tokenizer, target = tokenizer_of(stored.config, stored.tokenizer), None
         if stored.target_tokenizer is not None:

@@ -12,6 +12,9 @@ from safetensors.numpy import save
 from transformer_viz.store.folders import write_whole
 from transformer_viz.training.runs.errors import RunError
 
+State = dict[str, np.ndarray]
+"""Number of a variable that training depends on -> its value."""
+
 
 @dataclass
 class Progress:
@@ -37,7 +40,7 @@ class Progress:
     seconds: float = 0.0
 
 
-def write_checkpoint(path: Path, state: dict[str, np.ndarray], progress: Progress) -> None:
+def write_checkpoint(path: Path, state: State, progress: Progress) -> None:
     """Write a checkpoint; a process killed meanwhile leaves either the old file or the new one.
 
     Args:
@@ -49,7 +52,7 @@ def write_checkpoint(path: Path, state: dict[str, np.ndarray], progress: Progres
     write_whole(path, data)
 
 
-def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], Progress] | None:
+def read_checkpoint(path: Path) -> tuple[State, Progress] | None:
     """Return (state, `Progress`), or None if there is no checkpoint.
 
     Raises:

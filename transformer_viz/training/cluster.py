@@ -40,7 +40,7 @@ class Cluster:
             return stop
         stops, failures = self._total([stop, 0])
         if failures:
-            self._is_single = True
+            self.leave()
             raise RunError("training.other_machine")
         return stops > 0
 
@@ -49,6 +49,10 @@ class Cluster:
         if not self._is_single:
             with contextlib.suppress(tf.errors.OpError):  # they have failed as well
                 self._total([0, 1])
+
+    def leave(self) -> None:
+        """Go on alone: from here on there are no collective operations."""
+        self._is_single = True
 
     def broadcast(self, data: bytes) -> bytes:
         """Return the chief's bytes on every worker.

@@ -20,7 +20,7 @@ from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dro
 from transformer_viz.training.rows import (
     choose_probes,
     choose_role_texts,
-    describe_source,
+    describe_rows,
     describe_test,
     load_rows,
     of_first_file,
@@ -76,9 +76,9 @@ class LabelledTexts(Dataset):
         self.card = {
             "task": "classification",
             "label_values": {name: value for value, name in names.items()},
-            "data": describe_source(job, job.data, rows),
+            "data": describe_rows(job, rows),
         }
-        self._test_facts = describe_test(job, self.test)
+        self._test_facts = describe_test(job, rows, self.test)
 
         def prepare(frame):
             label_ids = frame["label"].map(list(names).index).to_numpy(np.int32)

@@ -1,6 +1,5 @@
 """Training, validation and test rows of a job, and their description in the model card."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from transformer_viz.data import NAMED, BadRows, DataError, Split, text_keys, without_rare_labels
+from transformer_viz.data import NAMED, BadRows, DataError, Source, Split, text_keys, without_rare_labels
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.result import FEWEST_TEXTS
@@ -33,7 +32,7 @@ def load_rows(job: TrainingJob, read: Reader, columns: list[str]) -> tuple[pd.Da
     """Return the training rows and the test rows (None: to be split off), from files or a built-in task.
 
     Rows from files have a column is_first: whether they are of the first file; what is left out of their
-    files is in `attrs["left_out"]`, a list of `BadRows`.
+    files is in `attrs["left_out"]`, a list of `BadRows`, and path -> SHA-256 of each in `attrs["hashes"]`.
     """
     if job.more_data and (job.data in NAMED or job.data in TASKS):
         raise DataError("rows.more", data=job.data)
@@ -56,8 +55,9 @@ def load_rows(job: TrainingJob, read: Reader, columns: list[str]) -> tuple[pd.Da
 
 def _file_rows(job, read, has_labels):
     """Return the rows of the files of a job."""
-    files = [read(job.data, job.columns, job.options, sha256=job.sha256)]
-    files += [read(path, job.columns, job.options) for path in job.more_data]
+    paths = (job.data, *job.more_data)
+    sources = (Source(path, sha256=job.sha256 if path == job.data else "") for path in paths)
+    files = [read(source, job.columns, job.options) for source in sources]
     left_out = [rows.attrs["bad_rows"] for rows in files]
     rows = pd.concat(
         [each.assign(is_first=number == 0) for number, each in enumerate(files)], ignore_index=True
@@ -70,10 +70,17 @@ def _file_rows(job, read, has_labels):
         left_out.append(rare)
         if test is not None and job.options.skip_bad_rows:
             test = test.loc[~test["label"].isin(_lost_labels(rows, files))]
+    hashes = _hashes(paths, files)
     if test is not None:
         left_out.append(test.attrs["bad_rows"])
-    rows.attrs = {"left_out": _said(left_out)}
+        hashes |= _hashes([job.test], [test])
+    rows.attrs = {"left_out": _said(left_out), "hashes": hashes}
     return rows, test
+
+
+def _hashes(paths, files):
+    """Return path -> SHA-256 of some files that were read."""
+    return {path: rows.attrs["sha256"] for path, rows in zip(paths, files, strict=True)}
 
 
 def _said(left_out: Iterable[BadRows]) -> list[BadRows]:
@@ -103,6 +110,7 @@ def split_rows(
     if job.train_only:
         files = [read(path, job.columns, job.options) for path in job.train_only]
         rows.attrs.setdefault("left_out", []).extend(_said(each.attrs["bad_rows"] for each in files))
+        rows.attrs.setdefault("hashes", {}).update(_hashes(job.train_only, files))
         more = pd.concat(files)
         known = pd.concat([rows] if test is None else [rows, test])
         train = pd.concat([train, more.loc[~text_keys(more).isin(text_keys(known))]], ignore_index=True)
@@ -168,41 +176,43 @@ def choose_role_texts(
     return (joined_texts(rows) if "target" in rows else rows["text"]).tolist()
 
 
-def describe_test(job: TrainingJob, test: pd.DataFrame | None) -> dict | None:
-    """Return the description of the test rows for the model card; None without test rows."""
+def describe_rows(job: TrainingJob, rows: pd.DataFrame) -> dict:
+    """Return the description of the rows that were split, for the model card: task, data set or files."""
+    return _described(job, job.data, rows, rows.attrs.get("hashes", {}))
+
+
+def describe_test(job: TrainingJob, rows: pd.DataFrame, test: pd.DataFrame | None) -> dict | None:
+    """Return the same of the test rows; None without test rows."""
     if test is None:
         return None
     if job.test or job.data in TASKS or job.data in NAMED:
-        return describe_source(job, job.test or job.data, test)
+        return _described(job, job.test or job.data, test, rows.attrs.get("hashes", {}))
     return {"share_held_out": job.settings.test_share, "rows": len(test)}
 
 
-def describe_source(job: TrainingJob, path: str, rows: pd.DataFrame) -> dict:
-    """Return the source of some rows for the model card: task, data set or file, and how many rows."""
+def _described(job, path, rows, hashes):
     if path in TASKS:
         return {"task": path, "made_with_seed": job.settings.seed, "rows": len(rows)}
     if path in NAMED:
         return {"named": path, "rows": len(rows)}
+
+    def described(*files):
+        return [{"file": Path(each).name, "sha256": hashes[each]} for each in files]
+
     facts: dict[str, Any] = {"rows": len(rows)}
     if left_out := _counted(rows.attrs.get("left_out", [])):
         facts["left_out"] = left_out
     if path == job.data and job.train_only:
-        facts["train_only"] = [_file(job, each) for each in job.train_only]
+        facts["train_only"] = described(*job.train_only)
     if path == job.data and job.more_data:
-        return {"files": [_file(job, each) for each in (path, *job.more_data)], **facts}
-    return {**_file(job, path), **facts}
+        return {"files": described(path, *job.more_data), **facts}
+    return described(path)[0] | facts
 
 
 def _counted(left_out: list[BadRows]) -> dict[str, int]:
     """Return the kind of fault -> number of rows that are left out of all files."""
     total = sum((Counter(bad.counts) for bad in left_out), Counter())
     return dict(total.most_common())
-
-
-def _file(job, path):
-    known = job.sha256 if path == job.data else ""
-    digest = known or hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    return {"file": Path(path).name, "sha256": digest}
 
 
 def _named_rows(job, columns):

@@ -27,7 +27,7 @@ from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dro
 from transformer_viz.training.rows import (
     choose_probes,
     choose_role_texts,
-    describe_source,
+    describe_rows,
     describe_test,
     joined_texts,
     load_rows,
@@ -87,8 +87,8 @@ class RunningText(Dataset):
         self.role_texts = choose_role_texts(self.config, validation)
         facts = {"tokens": tokens, "packed_rows": self.num_rows}
         facts |= {"left_out_as_in_test": known} if known else {}
-        self.card = {"task": self.task, "data": describe_source(job, job.data, rows) | facts}
-        self._test_facts = describe_test(job, self.test)
+        self.card = {"task": self.task, "data": describe_rows(job, rows) | facts}
+        self._test_facts = describe_test(job, rows, self.test)
 
     def objective(self, settings: TrainingSettings) -> objectives.Objective:
         """Return the loss and its metrics."""

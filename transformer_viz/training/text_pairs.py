@@ -19,7 +19,7 @@ from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dro
 from transformer_viz.training.rows import (
     choose_probes,
     choose_role_texts,
-    describe_source,
+    describe_rows,
     describe_test,
     joined_texts,
     load_rows,
@@ -70,9 +70,9 @@ class TextPairs(Dataset):
         self.role_texts = choose_role_texts(self.config, validation)
         self.card = {
             "task": "sequence to sequence" if translates else "next token",
-            "data": describe_source(job, job.data, rows),
+            "data": describe_rows(job, rows),
         }
-        self._test_facts = describe_test(job, self.test)
+        self._test_facts = describe_test(job, rows, self.test)
 
         def encode(tokenizer, texts, most):
             return tokenizer.encode_batch(texts, max_len=most, truncation=self.config.truncation)

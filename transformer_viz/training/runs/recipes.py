@@ -14,12 +14,6 @@ from transformer_viz.network.presets import PRESETS
 from transformer_viz.text.scripts import UNSPACED
 from transformer_viz.training.runs.settings import TrainingSettings
 
-FINE_TUNING = {"learning_rate": 0.0003}
-"""Settings of fine-tuning: a lower rate than for a new model, so that parameters change little."""
-
-HUB_FINE_TUNING = {"learning_rate": 0.0001, "weight_decay": 0.01, "clip_norm": 1.0}
-"""The same for a model of the hub, which is larger (Devlin et al., 2019, appendix A.3)."""
-
 FEW_ROWS = 200
 """Rows of a file below which it is said that they are too few."""
 
@@ -131,8 +125,8 @@ RECIPES = {
 """Built-in task, or kind of rows in a file -> recipe."""
 
 
-class FileDefaults(NamedTuple):
-    """How the texts of a file are read, unless the user chooses otherwise.
+class Reading(NamedTuple):
+    """How the texts of a file are read.
 
     Attributes:
         tokens: Kind of tokens, as in `TrainingJob`.
@@ -146,12 +140,22 @@ class FileDefaults(NamedTuple):
     max_len: int
     target_tokens: str = ""
 
-    def in_one_vocabulary(self) -> "FileDefaults":
+    def in_one_vocabulary(self) -> "Reading":
         """Return how texts and targets are read with one vocabulary for both."""
         return self._replace(tokens="bpe", target_tokens="") if self.target_tokens else self
 
+    @property
+    def of_job(self) -> dict[str, Any]:
+        """Return the fields of a `TrainingJob` that say so."""
+        return {"tokens": self.tokens, "target_tokens": self.target_tokens, "keep_case": self.keep_case}
 
-def file_defaults(kind: str, found: Preview, columns: Mapping[str, str] | None = None) -> FileDefaults:
+    @property
+    def of_config(self) -> dict[str, Any]:
+        """Return the fields of the config of a new model that say so."""
+        return {"max_len": self.max_len} | ({"tie_embeddings": False} if self.target_tokens else {})
+
+
+def likely_reading(kind: str, found: Preview, columns: Mapping[str, str] | None = None) -> Reading:
     """Return how a file of that kind of rows is read, unless the user chooses otherwise.
 
     Texts alone are read by characters if most words are of a script without spaces between words, else by
@@ -168,16 +172,11 @@ def file_defaults(kind: str, found: Preview, columns: Mapping[str, str] | None =
         scripts = [found.scripts.get(sides.get(role, ""), "") for role in COLUMN_ROLES[kind]]
         tokens = ["characters" if script in UNSPACED else "bpe" for script in scripts]
         own = tokens[-1] if all(scripts) and scripts[0] != scripts[-1] else ""
-        return FileDefaults(tokens[0], keep_case=True, max_len=64, target_tokens=own)
+        return Reading(tokens[0], keep_case=True, max_len=64, target_tokens=own)
     texts = found.guess.get(kind, {}).get("text")
     shown = found.rows if texts is None else found.rows[[texts]]
     is_chinese = any(re.search("[\u4e00-\u9fff]", str(value)) for value in shown.to_numpy().ravel())
-    return FileDefaults("characters" if is_chinese else "words", keep_case=False, max_len=256)
-
-
-def fine_tuning(config: TransformerConfig) -> Mapping[str, Any]:
-    """Return the settings that differ where a model of that config is fine-tuned from another."""
-    return HUB_FINE_TUNING if config.is_foreign else FINE_TUNING
+    return Reading("characters" if is_chinese else "words", keep_case=False, max_len=256)
 
 
 def recipe_name(data: str | Path, columns: Mapping[str, str], found: Preview | None) -> str:

@@ -1,10 +1,13 @@
 """A data file of the visitor: stored beside the runs, previewed, and asked about."""
 
+import threading
+
 import streamlit as st
+from cachetools import LRUCache, cached
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from transformer_viz.data import BadRows, DataError, Preview, ReadOptions, preview
+from transformer_viz.data import BadRows, DataError, Preview, ReadOptions, Source, preview
 from transformer_viz.data.bad_rows import reason
 from transformer_viz.data.columns import HEADERLESS
 from transformer_viz.data.encodings import ENCODINGS, UTF_8
@@ -18,6 +21,9 @@ from transformer_viz.ui.shell.problems import show_problem
 
 MAX_UNPACKED_BYTES = 150 * 2**20
 """Maximum unpacked size of an upload, in bytes: the server process reads it."""
+
+MAX_KEPT_BYTES = 32 * 2**20
+"""Maximum size of all uploads whose content is kept in memory, in bytes."""
 
 WIDTH = 182
 """Width of a widget, in pixels."""
@@ -71,6 +77,16 @@ def file_key(name: str) -> str:
     return f"{name}-file"
 
 
+@cached(LRUCache(MAX_KEPT_BYTES, getsizeof=lambda source: len(source.data)), lock=threading.Lock())
+def source_of(upload: Upload) -> Source:
+    """Return the content of an upload, which is not read again for each question about it.
+
+    Raises:
+        DataError: If it cannot be read.
+    """
+    return Source(upload.path, sha256=upload.sha256, most_bytes=MAX_UNPACKED_BYTES)
+
+
 @st.cache_data(max_entries=16, show_spinner=False)
 def cached_preview(upload: Upload, options: ReadOptions) -> Preview:
     """Return the preview of an upload.
@@ -78,7 +94,7 @@ def cached_preview(upload: Upload, options: ReadOptions) -> Preview:
     Raises:
         DataError: If no rows can be read.
     """
-    return preview(upload.path, options, sha256=upload.sha256, most_bytes=MAX_UNPACKED_BYTES)
+    return preview(source_of(upload), options)
 
 
 def ask_options(upload: Upload) -> tuple[ReadOptions, Preview]:

@@ -21,7 +21,14 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
-from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload, file_key
+from transformer_viz.ui.shell.upload import (
+    ask_bad_rows,
+    ask_columns,
+    ask_options,
+    ask_upload,
+    file_key,
+    source_of,
+)
 from transformer_viz.ui.workbench.mount import shown_trace
 
 KEPT = 3
@@ -85,7 +92,7 @@ def _read(upload: Upload, columns: tuple[tuple[str, str], ...], options: ReadOpt
     """
     roles = dict(columns)
     read = read_pairs if "target" in roles else read_texts
-    rows = read(upload.path, roles, options._replace(skip_bad_rows=True), sha256=upload.sha256)
+    rows = read(source_of(upload), roles, options._replace(skip_bad_rows=True))
     chosen = evenly_spaced(rows, MAX_SURVEY_TEXTS)
     used = chosen["text"].str[:MAX_CHARS]
     if "target" in roles:

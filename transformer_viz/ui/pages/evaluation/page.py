@@ -46,7 +46,7 @@ from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
 from transformer_viz.ui.shell.shelf import offer_models, shown_models
-from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload, source_of
 
 DONE, OPENED, EVERY = "evaluation-done", "evaluation-opened", "evaluation-every"
 """Session keys: key -> probabilities, whether a row is to be opened on Attention, and beginning of those of
@@ -196,7 +196,7 @@ def _read(
     """
     roles = dict(columns)
     read = read_labelled if "label" in roles else read_texts
-    rows = read(upload.path, roles, options._replace(skip_bad_rows=True), sha256=upload.sha256)
+    rows = read(source_of(upload), roles, options._replace(skip_bad_rows=True))
     chosen = evenly_spaced(rows, most)
     truth = numbered_labels(chosen, labels, dict(values), model) if "label" in roles else None
     return Rows(tuple(chosen["text"].str[:MAX_CHARS]), truth, len(rows), rows.attrs["bad_rows"])

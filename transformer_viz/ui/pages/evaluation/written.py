@@ -24,7 +24,7 @@ from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.sentence import MAX_CHARS
-from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload
+from transformer_viz.ui.shell.upload import ask_bad_rows, ask_columns, ask_options, ask_upload, source_of
 
 DONE = "evaluation-written"
 """Session key: (model, file, rows) -> its outputs and likelihoods."""
@@ -90,7 +90,7 @@ def _read(
     """
     roles = dict(columns)
     read = read_pairs if "target" in roles else read_texts
-    rows = read(upload.path, roles, options._replace(skip_bad_rows=True), sha256=upload.sha256)
+    rows = read(source_of(upload), roles, options._replace(skip_bad_rows=True))
     chosen = evenly_spaced(rows, most)
     texts = chosen["text"].str[:MAX_CHARS]
     targets = chosen["target"].str[:MAX_CHARS] if "target" in chosen else [""] * len(chosen)

@@ -21,7 +21,9 @@ from transformer_viz.data import (
 )
 from transformer_viz.data.columns import example_of_several
 from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.training.runs.recipes import Reading
 from transformer_viz.training.runs.uploads import Upload
+from transformer_viz.ui.shell.upload import source_of
 
 MAX_VOCABULARY = 20_000
 """Maximum vocabulary size counted for the report."""
@@ -38,24 +40,6 @@ READERS = {
     "texts": (read_texts, split_texts),
 }
 """Kind of rows -> functions that read and split them."""
-
-
-class Reading(NamedTuple):
-    """How the texts of a file are read.
-
-    Attributes:
-        tokens: Kind of tokens, as in `TrainingJob`.
-        target_tokens: Kind of tokens of the targets, as in `TrainingJob`; "": one vocabulary with the texts.
-        keep_case: Whether case is distinguished.
-        max_len: Longest text in tokens.
-        test_share: Share of test rows.
-    """
-
-    tokens: str
-    target_tokens: str
-    keep_case: bool
-    max_len: int
-    test_share: float
 
 
 class Counted(NamedTuple):
@@ -80,7 +64,12 @@ class Counted(NamedTuple):
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def count(
-    upload: Upload, kind: str, columns: tuple[tuple[str, str], ...], reading: Reading, options: ReadOptions
+    upload: Upload,
+    kind: str,
+    columns: tuple[tuple[str, str], ...],
+    reading: Reading,
+    test_share: float,
+    options: ReadOptions,
 ) -> Counted:
     """Read an upload and describe its rows, but for those that cannot be used.
 
@@ -89,15 +78,15 @@ def count(
     """
     read, split_rows = READERS[kind]
     options = options._replace(skip_bad_rows=True, many_labels=True)
-    rows = read(upload.path, dict(columns), options, sha256=upload.sha256)
+    rows = read(source_of(upload), dict(columns), options)
     bad, joined = rows.attrs["bad_rows"], ""
     if kind == "labels":
         joined = example_of_several(rows["label"].tolist())
-        rows, rare = without_rare_labels(rows, str(upload.path), test=reading.test_share > 0)
+        rows, rare = without_rare_labels(rows, str(upload.path), test=test_share > 0)
         if rare.count and not len(rows):
             raise rare.refusal()
         bad = bad.joined(rare)
-    parts = split_rows(rows, test=reading.test_share)
+    parts = split_rows(rows, test=test_share)
     tokenizers = _tokenizers(evenly_spaced(parts.train, MAX_COUNTED), reading)
     report = describe(rows, tokenizer=tokenizers, max_len=reading.max_len, parts=parts, most=MAX_COUNTED)
     sizes = {name: tokenizer.vocab_size for name, tokenizer in tokenizers.items()}

@@ -6,8 +6,8 @@ from transformer_viz.data import NAMED, DataError
 from transformer_viz.data.named import check_named
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.training.runs.plan import Material
 from transformer_viz.ui.pages.train.file import ask_file
-from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
@@ -47,12 +47,12 @@ def ask_material(task: str) -> Material | None:
         if missing:
             show_problem(DataError.from_json(missing))
             return None
-        return Material(task, "imdb", IMDB["rows"], [], IMDB["vocab"], IMDB["tokens"], {}, {})
+        return Material(task, "imdb", IMDB["rows"], [], IMDB["vocab"], IMDB["tokens"], {})
     examples, vocab, tokens = of_task(task)
     text, target = examples[0]
     key = "train.example" if target else "train.example.text"
     st.caption(t(key, text=escaped(text), target=escaped(target or "")))
-    return Material(task, task, None, examples[1:4], vocab, tokens, {}, {})
+    return Material(task, task, None, examples[1:4], vocab, tokens, {})
 
 
 @st.cache_data(ttl=60, show_spinner=False)

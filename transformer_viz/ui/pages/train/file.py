@@ -11,10 +11,10 @@ from transformer_viz.data.columns import MAX_LABELS
 from transformer_viz.language import joined
 from transformer_viz.text.tokenizer import TOKEN_KINDS
 from transformer_viz.training.runs.errors import RunError
-from transformer_viz.training.runs.recipes import FEW_ROWS, RECIPES, file_defaults
+from transformer_viz.training.runs.plan import Material
+from transformer_viz.training.runs.recipes import FEW_ROWS, RECIPES, Reading, likely_reading
 from transformer_viz.training.runs.uploads import Upload
-from transformer_viz.ui.pages.train.counting import MAX_COUNTED, Reading, count
-from transformer_viz.ui.pages.train.material import Material
+from transformer_viz.ui.pages.train.counting import MAX_COUNTED, count
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.problems import show_problem
 from transformer_viz.ui.shell.upload import (
@@ -69,9 +69,9 @@ def ask_about(upload: Upload) -> Material | None:
     kind, columns = ask_columns(found)
     if kind is None:
         return None
-    reading = ask_reading(kind, found, columns)
+    reading, test_share = ask_reading(kind, found, columns)
     with st.spinner(t("data.counting"), show_time=True):
-        counted = count(upload, kind, tuple(columns.items()), reading, options)
+        counted = count(upload, kind, tuple(columns.items()), reading, test_share, options)
     show_report(counted.report)
     if counted.joined:
         st.caption(t("data.joined", label=escaped(counted.joined)))
@@ -81,7 +81,6 @@ def ask_about(upload: Upload) -> Material | None:
     names = ask_label_names(labels) if 0 < len(labels) <= MAX_LABELS else {}
     if names is None:
         return None
-    untied = {"tie_embeddings": False} if reading.target_tokens else {}
     lengths = [text.median_tokens or 0 for text in counted.report.texts.values()]
     options = options._replace(skip_bad_rows=counted.bad_rows.count > 0, many_labels=len(labels) > MAX_LABELS)
     return Material(
@@ -92,9 +91,9 @@ def ask_about(upload: Upload) -> Material | None:
         vocab=counted.vocab,
         tokens=lengths[0],
         job={"columns": columns, "options": options, "sha256": upload.sha256, "label_names": names}
-        | {"tokens": reading.tokens, "target_tokens": reading.target_tokens, "keep_case": reading.keep_case},
-        changes={"max_len": reading.max_len} | untied,
-        test_share=reading.test_share,
+        | reading.of_job,
+        reading=reading,
+        test_share=test_share,
         target_vocab=counted.target_vocab,
         target_tokens=lengths[-1],
     )
@@ -170,9 +169,11 @@ def ask_many_labels(labels: Collection[str]) -> bool:
     return st.checkbox(t("data.many.yes", count=len(labels)), key=f"many-{len(labels)}")
 
 
-def ask_reading(kind: str, found: Preview, columns: dict[str, str]) -> Reading:
-    """Show the choice of how the texts are read; `columns` is role -> column."""
-    likely = file_defaults(kind, found, columns)
+def ask_reading(kind: str, found: Preview, columns: dict[str, str]) -> tuple[Reading, float]:
+    """Show the choice of how the texts are read, and of the share of test rows; `columns` is role ->
+    column.
+    """
+    likely = likely_reading(kind, found, columns)
     row = st.container(horizontal=True, gap="small", vertical_alignment="bottom")
     tokens = row.selectbox(
         t("data.tokens.of_text" if kind == "pairs" else "data.tokens"),
@@ -202,7 +203,7 @@ def ask_reading(kind: str, found: Preview, columns: dict[str, str]) -> Reading:
         width=WIDTH,
     )
     keep_case = row.toggle(t("data.case"), likely.keep_case, help=t("data.case.help"), key=f"case-{kind}")
-    return Reading(tokens, target_tokens, keep_case, longest, test_share)
+    return Reading(tokens, keep_case, longest, target_tokens), test_share
 
 
 def ask_target_tokens(row: DeltaGenerator, likely: str) -> str:

@@ -6,16 +6,14 @@ import psutil
 import streamlit as st
 
 from transformer_viz.lessons.lesson import KEY, Lesson
-from transformer_viz.network.config import TransformerConfig
-from transformer_viz.training.runs.cost import estimate
 from transformer_viz.training.runs.errors import RunError
 from transformer_viz.training.runs.folder import TrainingRun
 from transformer_viz.training.runs.job import TrainingJob
 from transformer_viz.training.runs.listing import is_busy
+from transformer_viz.training.runs.plan import Material, cost_of, num_pictures, num_steps
 from transformer_viz.ui.pages.train.data import ask_material, choose_task
-from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.pages.train.run import show_run
-from transformer_viz.ui.pages.train.settings import ask_settings, pictures_of, steps_of
+from transformer_viz.ui.pages.train.settings import ask_settings
 from transformer_viz.ui.shell.address import from_address, to_address
 from transformer_viz.ui.shell.classroom import is_classroom, is_known, keep_visitor, own_runs
 from transformer_viz.ui.shell.language import t, time_of
@@ -122,19 +120,11 @@ def ask_start(job: TrainingJob, can_start: bool) -> None:
 
 def show_cost(job: TrainingJob, material: Material) -> None:
     """Show the estimated cost: parameters, steps, time and memory."""
-    config = job.config
-    if not job.parent:
-        config = config.replace(**vocabulary_sizes(config, material))
-    rows = job.settings.training_rows(job.rows)
-    tokens = min(material.tokens, config.max_len)
-    target = 0
-    if config.architecture == "encoder-decoder":
-        target = min(material.target_tokens or material.tokens, config.target_max_len)
-    cost = estimate(config, job.settings, rows, tokens, target, job.trainable_layers)
+    cost = cost_of(job, material)
     cost_texts = {
         "parameters": f"{cost.parameters:,}",
-        "steps": f"{steps_of(job):,}",
-        "time": time_of(max(1, cost.seconds(job.settings.epochs, pictures_of(job)))),
+        "steps": f"{num_steps(job):,}",
+        "time": time_of(max(1, cost.seconds(job.settings.epochs, num_pictures(job)))),
         "epoch": time_of(max(1, cost.slowdown * cost.seconds_per_epoch)),
         "memory": f"{cost.memory / 1e9:.1f} GB",
     }
@@ -143,14 +133,6 @@ def show_cost(job: TrainingJob, material: Material) -> None:
     problem = cost.problem(psutil.virtual_memory().available)
     if problem:
         st.warning(error_text(problem), icon=":material/memory:")
-
-
-def vocabulary_sizes(config: TransformerConfig, material: Material) -> dict[str, int]:
-    """Return the sizes of the vocabularies, as fields of the config, as far as the data fill them."""
-    sizes = {"vocab_size": min(config.vocab_size, material.vocab)}
-    if material.target_vocab is not None:
-        sizes["target_vocab_size"] = min(config.target_vocab_size, material.target_vocab)
-    return sizes
 
 
 def start(job: TrainingJob) -> None:

@@ -6,10 +6,9 @@ import streamlit as st
 from transformer_viz import store
 from transformer_viz.language import joined
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.network.fine_tuning import child_config, longest_text
 from transformer_viz.text.tokenizer import tokenizer_of
+from transformer_viz.training.runs.plan import Material
 from transformer_viz.training.runs.recipes import Recipe
-from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t
 from transformer_viz.ui.shell.shelf import shown_models
 
@@ -56,14 +55,6 @@ def unknown_share(model: str, stamp: str, texts: tuple[str, ...]) -> float:
     rows = tokenizer_of(config, store.read_tokenizer(model)).encode_batch(texts, max_len=LONGEST)
     token_ids = np.concatenate([np.empty(0, np.int32), *rows])
     return float((token_ids == config.unk_id).mean()) if len(token_ids) else 0.0
-
-
-def config_from(parent: TransformerConfig, material: Material, recipe: Recipe) -> TransformerConfig:
-    """Return the config of a model fine-tuned from a parent on these data, with its vocabularies."""
-    changes = {name: value for name, value in material.changes.items() if name != "tie_embeddings"}
-    if "max_len" in changes:
-        changes["max_len"] = longest_text(parent, changes["max_len"])
-    return child_config(parent, classifies=recipe.classifies, **changes)
 
 
 def ask_layers(config: TransformerConfig, place: str) -> int | None:

@@ -10,12 +10,11 @@ import streamlit as st
 from transformer_viz.language import joined
 from transformer_viz.lessons.lesson import OF_ITS_TASK, Lesson
 from transformer_viz.network.config import CHOICES, TransformerConfig
-from transformer_viz.network.presets import PRESETS
 from transformer_viz.training.runs.job import LONGEST_PROBE, TrainingJob
-from transformer_viz.training.runs.recipes import RECIPES, Recipe, fine_tuning, presets_for
+from transformer_viz.training.runs.plan import Material, num_steps, plan
+from transformer_viz.training.runs.recipes import RECIPES, Recipe, presets_for
 from transformer_viz.training.runs.settings import PRECISIONS, SCHEDULES, TrainingSettings
-from transformer_viz.ui.pages.train.material import Material
-from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, config_from, show_fit
+from transformer_viz.ui.pages.train.parent import ask_layers, ask_parent, show_fit
 from transformer_viz.ui.shell.card import kind_name
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.classroom import owner
@@ -118,37 +117,38 @@ def ask_settings(material: Material, lesson: Lesson | None = None) -> TrainingJo
     own = lesson if lesson and lesson.task == material.data else None
     training = own.training if own else OF_ITS_TASK
     parent = ask_parent(material, recipe)
+    begun = plan(
+        recipe,
+        preset="" if parent else ask_preset(material, recipe),
+        parent=config_of(parent) if parent else None,
+        reading=material.reading,
+        changes={"num_layers": training.layers} if training.layers and not parent else {},
+        settings={"test_share": material.test_share} | training.settings(),
+    )
+    sizes, settings, trainable = {}, begun.settings, None
     if parent:
-        start_from, origin = config_from(config_of(parent), material, recipe), {}
         controls = Controls(f"{material.recipe}-from-{parent.name}")
         show_fit(parent, material)
-        trainable = ask_layers(start_from, controls.place)
+        trainable = ask_layers(begun.config, controls.place)
     else:
-        trainable = None
-        start_from, origin = ask_preset(material, recipe)
-        controls = Controls(f"{material.recipe}-{origin['preset']}{own.name if own else ''}")
-        start_from = start_from.replace(num_layers=training.layers or start_from.num_layers)
-    sizes, settings = {}, recipe.training(pack=start_from.fills_in, test_share=material.test_share)
-    settings = dataclasses.replace(settings, **training.settings())
-    if parent:
-        settings = dataclasses.replace(settings, **fine_tuning(start_from))
+        controls = Controls(f"{material.recipe}-{begun.preset}{own.name if own else ''}")
     with st.container(horizontal=True, gap="small"):
         if not parent:
-            sizes = ask_sizes(controls, start_from)
+            sizes = ask_sizes(controls, begun.config)
         main = ask_main(controls, settings)
         rows = material.rows
         if rows is None:
             rows = controls.slide("rows", ROWS, training.rows or recipe.rows)
     with st.expander(t("train.more"), icon=":material/tune:"), st.container(horizontal=True, gap="small"):
         if not parent:
-            sizes |= ask_more_sizes(controls, start_from)
-        sizes["dropout"] = controls.number("dropout", start_from.dropout, **SHARE)
+            sizes |= ask_more_sizes(controls, begun.config)
+        sizes["dropout"] = controls.number("dropout", begun.config.dropout, **SHARE)
         more = ask_more(controls, settings)
         if parent:
             more["layer_decay"] = controls.number("layer_decay", settings.layer_decay, **SHARE)
         if recipe.classifies:
             more["class_weights"] = controls.flag("class_weights", value=settings.class_weights)
-    config = start_from.replace(**sizes)
+    config = begun.config.replace(**sizes)
     probes = ask_probes(material, config.architecture == "encoder-decoder", own)
     job = TrainingJob(
         config=config,
@@ -159,24 +159,23 @@ def ask_settings(material: Material, lesson: Lesson | None = None) -> TrainingJo
         owner=owner(),
         parent=parent.reference if parent else "",
         trainable_layers=trainable,
-        card=origin
-        | {
+        card={
+            **({"preset": begun.preset} if begun.preset else {}),
             "source": title_of_data(material.data),
             "examples": [probe if isinstance(probe, str) else probe[0] for probe in probes],
         },
         **material.job,
     )
-    return dataclasses.replace(job, frame_steps=max(1, steps_of(job) // FRAMES))
+    return dataclasses.replace(job, frame_steps=max(1, num_steps(job) // FRAMES))
 
 
-def ask_preset(material: Material, recipe: Recipe) -> tuple[TransformerConfig, dict[str, str]]:
-    """Show the choice among the presets; return the config to start from, and its origin for the card."""
+def ask_preset(material: Material, recipe: Recipe) -> str:
+    """Show the choice among the presets that can learn the task; return it."""
     preset = st.selectbox(
         t("train.preset"), presets_for(recipe), key=f"preset-{material.recipe}", help=t("train.preset.help")
     )
     st.caption(t(f"train.presets.{preset.replace('-', '_')}"))
-    start_from = recipe.config() if preset == recipe.preset else PRESETS[preset]
-    return start_from.replace(**material.changes), {"preset": preset}
+    return preset
 
 
 def ask_sizes(controls: Controls, config: TransformerConfig) -> dict[str, Any]:
@@ -268,13 +267,3 @@ def ask_probes(
 def title_of_data(data: str) -> str:
     """Return the name of the data: of a task, or of a file without extensions."""
     return os.path.basename(data).split(".")[0]
-
-
-def pictures_of(job: TrainingJob) -> int:
-    """Return how often the probes are recorded, estimated before the data are read."""
-    return job.settings.epochs + (steps_of(job) // job.frame_steps if job.frame_steps else 0)
-
-
-def steps_of(job: TrainingJob) -> int:
-    """Return the number of training steps, estimated before the data are read."""
-    return job.settings.total_steps(job.settings.training_rows(job.rows))
