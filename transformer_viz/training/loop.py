@@ -4,7 +4,7 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -195,11 +195,12 @@ class Training:
         yield self._validated(totals)
         yield self.now
 
-    def _step(self, batch: Any, totals):
+    def _step(self, batch, totals):
         progress, settings = self.progress, self._job.settings
         before = time.monotonic()
         rate = settings.learning_rate_at(progress.step, self._dataset.num_rows)
-        measured = self._trainer.train(*batch, rate)
+        inputs, targets = batch
+        measured = self._trainer.train(inputs, targets, rate)
         seconds = time.monotonic() - before
         self._check_finite(measured["loss"][0])
         totals.add(measured)
