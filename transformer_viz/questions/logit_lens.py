@@ -46,7 +46,8 @@ def logit_lens(explorer: Explorer, trace: Trace) -> pd.DataFrame:
 def reading_of(explorer: Explorer, trace: Trace) -> Reading:
     """Return the likeliest label at every step and its probability; arguments as for `logit_lens`."""
     best = [(probs.argmax(axis=-1), probs.max(axis=-1)) for _, _, probs in _read(explorer, trace)]
-    return Reading(*map(np.stack, zip(*best, strict=True)))
+    labels, probs = zip(*best, strict=True)
+    return Reading(np.stack(labels), np.stack(probs))
 
 
 def read_out(explorer: Explorer, stream: np.ndarray) -> np.ndarray:
