@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from transformer_viz.network.config import CHOICES, MASK_ID
-from transformer_viz.text import tokenizer as module
 from transformer_viz.text import unicode
+from transformer_viz.text import vocabulary as module
 from transformer_viz.text.sentences import passages_of, sentences_of, some_passages
 from transformer_viz.text.special import PAD, UNK
 from transformer_viz.text.tokenizer import TOKEN_KINDS, Tokenizer, clean_text

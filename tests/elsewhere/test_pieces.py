@@ -11,7 +11,7 @@ from transformer_viz import store
 from transformer_viz.store import ModelError
 from transformer_viz.store.hugging_face import read_contents
 from transformer_viz.store.hugging_face.families import FAMILIES
-from transformer_viz.text.foreign import tokenizer_of
+from transformer_viz.text.tokenizer import tokenizer_of
 
 HERE = Path(__file__).parent
 KINDS = sorted(folder.name for folder in (HERE / "pieces").iterdir())

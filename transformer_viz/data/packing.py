@@ -12,9 +12,6 @@ import numpy as np
 
 from transformer_viz.network.config import END_ID, PAD_ID, START_ID, TransformerConfig
 
-NO_LIMIT = 2**31
-"""More tokens than a text has: encoding truncates nothing."""
-
 
 class PackedRows(NamedTuple):
     """Some rows of a stream.

@@ -132,8 +132,7 @@ def _text_report(texts, tokenizer, max_len, unseen, most):
 
 def _token_counts(texts, tokenizer):
     """Return the number of tokens of each text, and of unknown ones among them: int (row,)."""
-    whole = int(texts.str.len().max() or 1) * 4 if len(texts) else 1
-    ids = tokenizer.encode_batch(texts, max_len=whole)
+    ids = tokenizer.encode_batch(texts)
     lengths = np.array([len(row) for row in ids], dtype=int)
     return lengths, np.array([int((row == UNK_ID).sum()) for row in ids], dtype=int)
 

@@ -232,8 +232,7 @@ def generate_all(
         The generated texts, in the order of the input.
     """
     config = explorer.config
-    options = {"max_len": config.max_len, "truncation": config.truncation, "start": config.reads_start}
-    source = explorer.tokenizer.encode_batch(texts, **options)
+    source = explorer.encode(texts)
     most, first = config.target_max_len, len(config.target_start)
     most = min(max_new or most, most - first + 1)
     written = [""] * len(source)

@@ -77,14 +77,14 @@ class Explorer:
         card: dict[str, Any] | None = None,
         head_roles: "HeadRoles | None" = None,
     ):
+        self.forward = ForwardPass(model, tokenizer, target_tokenizer)
         self.model = model
         self.config = model.config
-        self.tokenizer = tokenizer
-        self.target_tokenizer = target_tokenizer
+        self.tokenizer = self.forward.tokenizer
+        self.target_tokenizer = self.forward.target_tokenizer
         self.name = name
         self.card = card or {}
         self.head_roles = head_roles
-        self.forward = ForwardPass(model, tokenizer, target_tokenizer)
         self._compiled: dict[Hashable, CompiledFunction] = {}
         self._compiling = threading.Lock()
 
@@ -329,10 +329,7 @@ class Explorer:
 
     def encode(self, texts: Iterable[str]) -> list[np.ndarray]:
         """Return the token ids of texts, truncated as the config says."""
-        config = self.config
-        return self.tokenizer.encode_batch(
-            texts, max_len=config.max_len, truncation=config.truncation, start=config.reads_start
-        )
+        return self.tokenizer.read_batch(texts)
 
     def class_logits(
         self,

@@ -113,8 +113,8 @@ class ForwardPass:
     def __init__(self, model: Transformer, tokenizer: Tokenizer, target_tokenizer: Tokenizer | None = None):
         self.model = model
         self.config = model.config
-        self.tokenizer = tokenizer
-        self.target_tokenizer = target_tokenizer
+        self.tokenizer = tokenizer.for_model(model.config)
+        self.target_tokenizer = target_tokenizer and target_tokenizer.for_model(model.config, is_target=True)
         self._check_tokenizers()
         self._tables = {}
         neutral = self._tensors(UNCHANGED, dict.fromkeys(self.config.stacks, 1), {})
@@ -220,8 +220,7 @@ class ForwardPass:
     def _encode_texts(self, request):
         """Return the tokenized text and target of a request; one stack has no target."""
         config, changes = self.config, request.changes
-        source = self._encode(self.tokenizer, request.text, config.max_len, start=config.reads_start)
-        source = self._without(source, changes.leave_out)
+        source = self._without(self._read(self.tokenizer, request.text), changes.leave_out)
         if changes.order is not None:
             source = self._reorder(source, changes.order)
         source = source.padded(changes.padding, max_len=config.max_len, pad_id=config.pad_id)
@@ -229,14 +228,13 @@ class ForwardPass:
             if request.target is not None or changes.target_padding:
                 raise Problem("text.target")
             return source, None
-        text, longest = request.target, config.target_max_len
-        target = self._encode(self.target_tokenizer, "" if text is None else text, longest, start=True)
+        target = self._read(self.target_tokenizer, "" if request.target is None else request.target)
+        longest = config.target_max_len
         return source, target.padded(changes.target_padding, max_len=longest, pad_id=config.pad_id)
 
-    def _encode(self, tokenizer, text, max_len, *, start):
-        read = tokenizer.encode if isinstance(text, str) else tokenizer.encoding
-        encoding = read(text, max_len=max_len, truncation=self.config.truncation, start=start)
-        if len(encoding.ids) <= (start and not self.config.predicts_tokens):
+    def _read(self, tokenizer, text):
+        encoding = tokenizer.read(text)
+        if len(encoding.ids) <= (self.config.reads_start and not self.config.predicts_tokens):
             raise NoTokensError("text.no_words")
         return encoding
 

@@ -10,7 +10,7 @@ from transformer_viz.language import Problem
 from transformer_viz.network.initial import parameters_to_be_read
 from transformer_viz.network.model import Transformer
 from transformer_viz.store.hugging_face import PREFIX, with_hub
-from transformer_viz.text.foreign import tokenizer_of
+from transformer_viz.text.tokenizer import tokenizer_of
 
 
 def load(name_or_path: str | Path) -> Explorer:

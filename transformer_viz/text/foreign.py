@@ -2,140 +2,94 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from functools import cached_property
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
-import tokenizers
 from tokenizers import decoders, models
 
 from transformer_viz.language import Problem
 from transformer_viz.network.config import NO_ID, TransformerConfig
 from transformer_viz.text import check as token_check
 from transformer_viz.text.byte_level import from_fallback
-from transformer_viz.text.encoding import Encoding, kept_positions
+from transformer_viz.text.kinds import kind_of
 from transformer_viz.text.sentence_pieces import HIDDEN
 from transformer_viz.text.special import MASKS, PAD, SECOND, SPACE
-from transformer_viz.text.texts import each_text
-from transformer_viz.text.tokenizer import Tokenizer
+
+_SECOND = re.compile(rf"\s*({re.escape(SECOND)})\s*")
+
+_BYTES = decoders.ByteLevel()
 
 
-class ForeignTokenizer(Tokenizer):
-    """A tokenizer of the `tokenizers` library as it is, its special tokens where the config says.
+class ForeignVocabulary:
+    """Tokens and ids of a tokenizer of the `tokenizers` library as it is, as `Tokenizer` needs them.
 
     Ids, offsets and special tokens are those of the library. Tokens are shown as text: those of byte-level
     BPE (Radford et al., 2019) with the characters that their bytes stand for, "▁" for a space in front.
     Typed special tokens, such as [MASK], are these tokens.
 
     Args:
-        backend: The library's tokenizer.
-        growth: Most characters that it makes of one.
+        text: Its tokenizer.json.
         config: Config of the model.
-        start: Ids of the tokens in front of a text, where it is asked for.
-        end: Those behind it.
-        separator: Those between two texts; (): it reads one text at a time. They are typed as `SECOND`.
+        is_target: Whether it reads targets of an encoder-decoder, which have `target_start` and no end.
+
+    Raises:
+        ValueError: If the text is not a tokenizer, or a part of it is not known to be safe.
     """
 
-    def __init__(
-        self,
-        backend: tokenizers.Tokenizer,
-        growth: int,
-        config: TransformerConfig,
-        *,
-        start: Sequence[int] = (),
-        end: Sequence[int] = (),
-        separator: Sequence[int] = (),
-    ):
-        super().__init__(backend, growth)
-        self.config = config
-        self._start, self._end, self._separator = [*start], [*end], [*separator]
-        self._is_byte_level = _is_byte_level(backend)
-        if isinstance(backend.model, models.Unigram):
-            self.kind = "bpe"
+    has_markers = True
 
-    @classmethod
-    def read(cls, text: str, config: TransformerConfig, *, is_target: bool = False) -> Self:
-        """Read a tokenizer.json.
-
-        Args:
-            text: The file.
-            config: Config of the model.
-            is_target: Whether it reads targets of an encoder-decoder, which have `target_start` and no end.
-
-        Raises:
-            ValueError: If the text is not a tokenizer, or a part of it is not known to be safe.
-        """
-        backend, growth = token_check.checked_backend(text)
-        if is_target:
-            return cls(backend, growth, config, start=config.target_start or ())
-        around = {"start": (config.start_id,)}
-        if config.reads_end:
-            around |= {"end": _special_around(backend)[1], "separator": _pair_of(backend)[0]}
-        return cls(backend, growth, config, **around)
-
-    @property
-    def vocab_size(self) -> int:
-        """Number of rows of the token embedding; the last of them may be no tokens."""
-        return self.config.vocab_size
-
-    @property
-    def has_markers(self) -> bool:
-        """Whether texts can begin and end: a model made elsewhere says itself how."""
-        return True
+    def __init__(self, text: str, config: TransformerConfig, *, is_target: bool = False):
+        self.library, self.growth = token_check.checked_backend(text)
+        self.size, self._mask_id = config.vocab_size, config.mask_id
+        self.kind = "bpe" if isinstance(self.library.model, models.Unigram) else kind_of(self.library)
+        self.before = (config.target_start or ()) if is_target else (config.start_id,)
+        self.after, self._separator = [], []
+        if config.reads_end and not is_target:
+            self.after, self._separator = _special_around(self.library)[1], [*_pair_of(self.library)[0]]
+        self._is_byte_level = _is_byte_level(self.library)
 
     @property
     def has_mask(self) -> bool:
         """Whether there is a token for masked ones."""
-        return self.config.mask_id != NO_ID
+        return self._mask_id != NO_ID
 
     @property
     def mask(self) -> str:
         """Name of the token that stands for a masked one, as it is typed."""
-        return self.token(self.config.mask_id)
-
-    @cached_property
-    def vocabulary(self) -> tuple[str, ...]:
-        """Every token as text, in the order of the ids."""
-        return tuple(self.token(token_id) for token_id in range(self.vocab_size))
+        return self.token(self._mask_id)
 
     def token(self, token_id: int) -> str:
         """Return a token as text; its id in brackets for a row of the embedding that is no token."""
         if token_id == NO_ID:
             return PAD
-        token = self._backend.id_to_token(token_id)
-        return f"[{token_id}]" if token is None else self._shown(token)
+        token = self.library.id_to_token(token_id)
+        if token is None:
+            return f"[{token_id}]"
+        if not self._is_byte_level:
+            return from_fallback(token).removesuffix(HIDDEN)
+        text = _BYTES.decode([token])
+        return SPACE + text[1:] if text.startswith(" ") else text
 
-    def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
-        """Tokenize a text; arguments as for `Tokenizer.encode`, the end is kept when a text is cut."""
-        text = text.encode("utf-8", "replace").decode("utf-8")
-        self._check_length(text)
-        with token_check.library_errors("tokenizer.text"):
-            ids, tokens, offsets = self._split(text)
-        if beyond := next((i for i in ids if i >= self.vocab_size), None):
-            raise Problem("tokenizer.beyond", token=self.token(beyond), id=beyond, rows=self.vocab_size)
-        before, after = self._around(start)
-        kept, cut_at = kept_positions(len(tokens), max_len - len(before) - len(after), truncation)
-        end = (len(text), len(text))
-        return Encoding(
-            text,
-            np.array([*before, *(ids[i] for i in kept), *after], np.int32),
-            (*map(self.token, before), *(tokens[i] for i in kept), *map(self.token, after)),
-            (*[(0, 0)] * len(before), *(offsets[i] for i in kept), *[end] * len(after)),
-            len(tokens) - len(kept),
-            None if cut_at is None else cut_at + len(before),
-        )
+    @staticmethod
+    def clean(text: str) -> str:
+        """Return a text of valid characters."""
+        return text.encode("utf-8", "replace").decode("utf-8")
 
-    def _split(self, text):
+    def split(self, text: str) -> tuple[list[int], list[str], list[tuple[int, int]]]:
         """Return ids, tokens and offsets of what stands between start and end.
 
         Behind each typed `SECOND` another text begins, which is split by itself.
+
+        Raises:
+            ValueError: If the library fails, or an id is no row of the embedding.
         """
         ids, tokens, offsets, begin = [], [], [], 0
         marks = [*_SECOND.finditer(text)] if self._separator else []
         for mark in (*marks, None):
             end = len(text) if mark is None else mark.start()
-            found = self._backend.encode(text[begin:end], add_special_tokens=False)
+            with token_check.library_errors("tokenizer.text"):
+                found = self.library.encode(text[begin:end], add_special_tokens=False)
             part = [*map(self.token, found.ids)]
             if part and self.kind == "bpe" and found.offsets[0][0] == 0 and not part[0].startswith(SPACE):
                 part[0] = SPACE + part[0]  # a word begins where the text does
@@ -145,49 +99,18 @@ class ForeignTokenizer(Tokenizer):
                 ids, tokens = [*ids, *self._separator], [*tokens, *map(self.token, self._separator)]
                 offsets += [mark.span(1)] * len(self._separator)
                 begin = mark.end()
+        if beyond := next((i for i in ids if i >= self.size), None):
+            raise Problem("tokenizer.beyond", token=self.token(beyond), id=beyond, rows=self.size)
         return ids, tokens, offsets
 
-    def encode_batch(
-        self, texts: Iterable[str], *, max_len: int, truncation: str = "end", start: bool = False
-    ) -> list[np.ndarray]:
-        """Return the ids of many texts; arguments as for `Tokenizer.encode_batch`."""
-        cut = {"max_len": max_len, "truncation": truncation, "start": start}
-        return [self.encode(text, **cut).ids for text in each_text(texts)]
+    def ids_of(self, texts: Iterable[str]) -> Iterator[np.ndarray]:
+        """Yield the ids of many texts: int32 (position,)."""
+        for text in texts:
+            yield np.array(self.split(text)[0], np.int32)
 
-    def decode(self, token_ids: Iterable[int]) -> str:
+    def decode(self, token_ids: Sequence[int]) -> str:
         """Return the text of token ids, without special tokens."""
-        text = self._backend.decode([int(token_id) for token_id in token_ids], skip_special_tokens=True)
-        return text.replace(HIDDEN, "")
-
-    def _around(self, start):
-        return self._start * start, self._end
-
-    def _shown(self, token):
-        if not self._is_byte_level:
-            return from_fallback(token).removesuffix(HIDDEN)
-        text = _BYTES.decode([token])
-        return SPACE + text[1:] if text.startswith(" ") else text
-
-
-_SECOND = re.compile(rf"\s*({re.escape(SECOND)})\s*")
-
-_BYTES = decoders.ByteLevel()
-
-
-def tokenizer_of(config: TransformerConfig, text: str, *, is_target: bool = False) -> Tokenizer:
-    """Return the tokenizer of a model.
-
-    Args:
-        config: Its config.
-        text: Its tokenizer.json.
-        is_target: Whether it is for the targets of an encoder-decoder.
-
-    Raises:
-        ValueError: If that is no tokenizer, or a part of it is not known to be safe.
-    """
-    if config.is_foreign:
-        return ForeignTokenizer.read(text, config, is_target=is_target)
-    return Tokenizer.from_json(text)
+        return self.library.decode(token_ids, skip_special_tokens=True).replace(HIDDEN, "")
 
 
 def special_fields(text: str) -> dict[str, Any]:

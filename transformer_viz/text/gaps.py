@@ -1,7 +1,6 @@
 """Gaps: tokens of a text replaced by [MASK], filled in, and put back."""
 
 from itertools import product
-from sys import maxsize
 from typing import NamedTuple, Self
 
 from transformer_viz.text.kinds import pieces
@@ -76,7 +75,7 @@ def filled(tokenizer: Tokenizer, changed: ChangedText, begin: int, token: str) -
         begin: Where the [MASK] begins.
         token: An entry of the vocabulary, no special token.
     """
-    end, gapped = begin + len(tokenizer.mask), tokenizer.encode(changed.text, max_len=maxsize)
+    end, gapped = begin + len(tokenizer.mask), tokenizer.encode(changed.text)
     wanted = list(gapped.tokens)
     wanted[gapped.offsets.index((begin, end))] = token
     [_, (gap, characters)] = pieces(tokenizer.kind, [tokenizer.mask, token])
@@ -84,6 +83,6 @@ def filled(tokenizer: Tokenizer, changed: ChangedText, begin: int, token: str) -
     spellings = product(((begin, ""), (tight, ""), (tight, " ")), ("", " "))
     for (start, before), after in spellings:
         tried = changed.replaced(start, end, before + characters + after)
-        if list(tokenizer.encode(tried.text, max_len=maxsize).tokens) == wanted:
+        if list(tokenizer.encode(tried.text).tokens) == wanted:
             return tried
     return changed.replaced(tight, end, gap * bool(tight) + characters)

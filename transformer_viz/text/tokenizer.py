@@ -1,49 +1,59 @@
 """Tokenizers: text <-> tokens <-> ids, with the offsets of each token in the text."""
 
-import json
-import re
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from functools import cached_property
+from sys import maxsize
 from typing import Any, Self
 
 import numpy as np
-import tokenizers
 
 from transformer_viz.language import Problem
-from transformer_viz.network.config import END_ID, MASK_ID, PAD_ID, START_ID, UNK_ID
+from transformer_viz.network.config import TransformerConfig
 from transformer_viz.text import check as token_check
 from transformer_viz.text.encoding import Encoding, NoTokensError, kept_positions
-from transformer_viz.text.kinds import LINE_BREAK, SPACE, TOKEN_KINDS, kind_of, pieces, train_backend
+from transformer_viz.text.foreign import ForeignVocabulary
+from transformer_viz.text.kinds import TOKEN_KINDS, pieces, train_backend
 from transformer_viz.text.special import END, MASK, PAD, START, UNK
 from transformer_viz.text.texts import each_text
 from transformer_viz.text.unicode import clean_text
+from transformer_viz.text.vocabulary import Vocabulary
 
-__all__ = ["TOKEN_KINDS", "Encoding", "NoTokensError", "Tokenizer", "clean_text"]
+__all__ = ["TOKEN_KINDS", "Encoding", "NoTokensError", "Tokenizer", "clean_text", "tokenizer_of"]
 
 MAX_LISTED = 20
 """Most token ids quoted in an error."""
 
-BATCH = 1000
-"""Texts encoded at once; 25,000 reviews at once would take 600 MB."""
-
-LEADING_MARK = "."
-"""A punctuation mark that is always a token of its own."""
-
-_BLANK = re.compile(rf"{LINE_BREAK}|[\s{SPACE}]")
-"""White space for BPE."""
-
 
 class Tokenizer:
-    """A tokenizer of one kind; wraps `tokenizers.Tokenizer`.
+    """Reads texts as tokens, and writes tokens as text.
+
+    Args:
+        vocabulary: Which tokens there are, and how a text is split into them.
+        config: Config of the model that `read` reads for; None: the whole text is read, without marks.
+        is_target: Whether it reads the targets of an encoder-decoder.
 
     >>> Tokenizer.train(["A film. A plot."], 5).encode("A FILM!", max_len=9).tokens
     ('a', 'film', '[UNK]')
     """
 
-    def __init__(self, backend: tokenizers.Tokenizer, growth: int = 1):
-        self._backend = backend
-        self._is_long = growth > token_check.MAX_AVERAGE_GROWTH
-        self.kind = kind_of(backend)
+    def __init__(
+        self,
+        vocabulary: Vocabulary | ForeignVocabulary,
+        config: TransformerConfig | None = None,
+        *,
+        is_target: bool = False,
+    ):
+        self._vocabulary = vocabulary
+        self.kind = vocabulary.kind
+        self._limits: dict[str, Any] = {}
+        if config is not None:
+            most = config.target_max_len if is_target else config.max_len
+            starts = is_target or bool(config.reads_start)
+            self._limits = {"max_len": most, "truncation": config.truncation, "start": starts}
+
+    def for_model(self, config: TransformerConfig, *, is_target: bool = False) -> Self:
+        """Return a copy that reads as a model does; arguments as for the class."""
+        return type(self)(self._vocabulary, config, is_target=is_target)
 
     @classmethod
     def train(
@@ -98,21 +108,11 @@ class Tokenizer:
             ValueError: If the text is not a tokenizer, a part of it is not known to be safe, its ids 0 and
                 1 are not [PAD] and [UNK], its ids have gaps, or a typed "[PAD]" becomes padding.
         """
-        backend, growth = token_check.checked_backend(text)
-        if (backend.id_to_token(PAD_ID), backend.id_to_token(UNK_ID)) != (PAD, UNK):
-            raise Problem("tokenizer.first", pad=PAD, unknown=UNK)
-        backend.encode_special_tokens = True
-        with token_check.library_errors("tokenizer.not_all"):
-            typed = backend.encode(f"{PAD} \U0010fffd").ids
-        if {*typed, *backend.get_vocab().values()} != {*range(backend.get_vocab_size())}:
-            raise Problem("tokenizer.gap")
-        if PAD_ID in typed:
-            raise Problem("tokenizer.typed_pad", pad=PAD)
-        return cls(backend, growth)
+        return cls(Vocabulary(text))
 
     def to_json(self) -> str:
         """Return the text of `tokenizer.json`."""
-        return self._backend.to_str(pretty=True)
+        return self._vocabulary.library.to_str(pretty=True)
 
     def with_mask(self) -> Self:
         """Return the tokenizer with [MASK] as id 4: the ids of the tokens from there on are one higher.
@@ -120,51 +120,62 @@ class Tokenizer:
         Raises:
             ValueError: If it was not trained by `Tokenizer.train` with [START] and [END].
         """
-        content = json.loads(self.to_json())
-        vocabulary, added = content["model"]["vocab"], content["added_tokens"]
-        if not self.has_markers or not isinstance(vocabulary, dict) or content["post_processor"]:
+        if not isinstance(self._vocabulary, Vocabulary):
             raise Problem("tokenizer.no_mask", mask=MASK)
-        content["model"]["vocab"] = {
-            **{token: place + (place >= MASK_ID) for token, place in vocabulary.items()},
-            MASK: MASK_ID,
-        }
-        [end] = [token for token in added if token["id"] == END_ID]
-        content["added_tokens"] = [
-            *(token | {"id": token["id"] + (token["id"] >= MASK_ID)} for token in added),
-            end | {"id": MASK_ID, "content": MASK},
-        ]
-        return self.from_json(json.dumps(content))
+        return type(self)(self._vocabulary.with_mask())
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens, [PAD] and [UNK] included."""
-        return self._backend.get_vocab_size()
+        """Number of tokens, special ones included; of a model made elsewhere, of rows of the embedding."""
+        return self._vocabulary.size
 
     @property
     def has_markers(self) -> bool:
-        """Whether ids 2 and 3 are [START] and [END]."""
-        return (self._backend.id_to_token(START_ID), self._backend.id_to_token(END_ID)) == (START, END)
+        """Whether texts can begin and end: with [START] and [END], or as a model made elsewhere has it."""
+        return self._vocabulary.has_markers
 
     @property
     def mask(self) -> str:
         """Name of the token that stands for a masked one, as it is typed."""
-        return MASK
+        return self._vocabulary.mask
 
     @property
     def has_mask(self) -> bool:
-        """Whether id 4 is [MASK]."""
-        return self._backend.id_to_token(MASK_ID) == MASK
+        """Whether there is a token for masked ones."""
+        return self._vocabulary.has_mask
 
-    @property
+    @cached_property
     def vocabulary(self) -> tuple[str, ...]:
         """Every token, in the order of the ids."""
-        return tuple(self.token(token_id) for token_id in range(self.vocab_size))
+        return tuple(map(self.token, range(self.vocab_size)))
 
     def token(self, token_id: int) -> str:
         """Return the vocabulary string of an id."""
-        return self._backend.id_to_token(token_id) or ""
+        return self._vocabulary.token(token_id)
 
-    def encode(self, text: str, *, max_len: int, truncation: str = "end", start: bool = False) -> Encoding:
+    def read(self, text: str | Sequence[int]) -> Encoding:
+        """Tokenize a text, or token ids, as the model reads it: cut and marked as its config says.
+
+        Raises:
+            ValueError: As `encode` and `encoding`.
+        """
+        if isinstance(text, str):
+            return self.encode(text, **self._limits)
+        return self.encoding(text, **self._limits)
+
+    def read_batch(self, texts: Iterable[str]) -> list[np.ndarray]:
+        """Return the ids of many texts as the model reads them: int32 (position,) each."""
+        return self.encode_batch(texts, **self._limits)
+
+    @property
+    def num_around(self) -> tuple[int, int]:
+        """How many tokens `read` puts in front of a text and behind it."""
+        before, after = self._around(self._limits.get("start", False))
+        return len(before), len(after)
+
+    def encode(
+        self, text: str, *, max_len: int = maxsize, truncation: str = "end", start: bool = False
+    ) -> Encoding:
         """Tokenize a text.
 
         Args:
@@ -172,54 +183,20 @@ class Tokenizer:
             max_len: Most tokens to keep.
             truncation: Part removed from a longer text: its "end", its "beginning", or its "middle" (a
                 quarter of `max_len` is kept from the beginning, the rest from the end).
-            start: Prepend [START], with offsets (0, 0); it counts as a token and is never removed.
+            start: Prepend [START], or what a text of a model made elsewhere begins with, with offsets
+                (0, 0); it counts and is never removed. Nor is what such a text ends with, in any case.
 
         Raises:
-            ValueError: If an uploaded tokenizer fails on this text.
+            ValueError: If an uploaded tokenizer fails on this text, or gives ids that the model lacks.
         """
-        text = clean_text(text)
-        self._check_length(text)
-        with token_check.library_errors("tokenizer.text"):
-            ids, tokens, offsets = self._encode(text)
-        if self.kind == "bpe":
-            blanked = _BLANK.sub(lambda blank: " " * len(blank[0]), text)
-            offsets = [_offset_without_space(blanked, *place) for place in zip(tokens, offsets, strict=True)]
-        kept, cut_at = kept_positions(len(ids), max_len - start, truncation)
-        return Encoding(
-            text,
-            np.array([START_ID] * start + [ids[i] for i in kept], dtype=np.int32),
-            (*[START] * start, *[tokens[i] for i in kept]),
-            (*[(0, 0)] * start, *[offsets[i] for i in kept]),
-            len(ids) - len(kept),
-            None if cut_at is None else cut_at + start,
-        )
-
-    def _encode(self, text):
-        """Return ids, tokens and offsets of a text; a typed [MASK] is a token if the vocabulary has it."""
-        first, *rest = text.split(MASK) if self.has_mask else [text]
-        encoding = self._backend.encode(first)
-        ids, tokens, offsets = encoding.ids, encoding.tokens, encoding.offsets
-        end = len(first)
-        for part in rest:
-            begin, end = end, end + len(MASK)
-            ids, tokens, offsets = [*ids, MASK_ID], [*tokens, MASK], [*offsets, (begin, end)]
-            # with a mark in front, the part is not tokenized as the beginning of a text
-            encoding, shift = self._backend.encode(LEADING_MARK + part), end - len(LEADING_MARK)
-            for token_id, token, (start, stop) in zip(
-                encoding.ids, encoding.tokens, encoding.offsets, strict=True
-            ):
-                if stop > len(LEADING_MARK):
-                    ids.append(token_id)
-                    tokens.append(token)
-                    offsets.append((start + shift, stop + shift))
-            end += len(part)
-        return ids, tokens, offsets
+        text = self._cleaned(text)
+        return self._encoding(text, *self._vocabulary.split(text), max_len, truncation, start)
 
     def encoding(
         self,
         token_ids: Sequence[int] | np.ndarray,
         *,
-        max_len: int | None = None,
+        max_len: int = maxsize,
         truncation: str = "end",
         start: bool = False,
     ) -> Encoding:
@@ -227,7 +204,7 @@ class Tokenizer:
 
         Args:
             token_ids: The ids; those that are put around a text may be among them.
-            max_len: Most tokens to keep; None: all.
+            max_len: As for `encode`.
             truncation: As for `encode`.
             start: As for `encode`.
 
@@ -248,35 +225,52 @@ class Tokenizer:
             begin = len(text) + len(gap)
             text += gap + piece
             offsets.append((begin, len(text)))
-        most = len(inner) if max_len is None else max_len - len(before) - len(after)
-        kept, cut_at = kept_positions(len(inner), most, truncation)
+        return self._encoding(text, inner, tokens, offsets, max_len, truncation, start)
+
+    def _encoding(self, text, ids, tokens, offsets, max_len, truncation, start):
+        """Return the encoding of a split text, with what stands around it."""
+        before, after = self._around(start)
+        kept, cut_at = kept_positions(len(ids), max_len - len(before) - len(after), truncation)
         end = (len(text), len(text))
         return Encoding(
             text,
-            np.array([*before, *(inner[i] for i in kept), *after], np.int32),
+            np.array([*before, *(ids[i] for i in kept), *after], np.int32),
             (*map(self.token, before), *(tokens[i] for i in kept), *map(self.token, after)),
             (*[(0, 0)] * len(before), *(offsets[i] for i in kept), *[end] * len(after)),
-            len(inner) - len(kept),
+            len(ids) - len(kept),
             None if cut_at is None else cut_at + len(before),
         )
 
-    def num_around(self, *, start: bool) -> tuple[int, int]:
-        """Return how many tokens `encode` puts in front of a text and behind it."""
-        before, after = self._around(start)
-        return len(before), len(after)
+    def _around(self, start):
+        """Return the ids in front of a text and behind it."""
+        return [*self._vocabulary.before] * start, [*self._vocabulary.after]
 
-    def _around(self, start) -> tuple[list[int], list[int]]:
-        """Return the ids before and behind a text."""
-        return [START_ID] * start, []
+    def _cleaned(self, text):
+        """Return a text as the library may read it: of valid characters, which it does not multiply."""
+        text = self._vocabulary.clean(text)
+        if self._vocabulary.growth > token_check.MAX_AVERAGE_GROWTH:
+            token_check.check_length(self._vocabulary.library.normalizer, text)
+        return text
+
+    def encode_batch(
+        self, texts: Iterable[str], *, max_len: int = maxsize, truncation: str = "end", start: bool = False
+    ) -> list[np.ndarray]:
+        """Return the ids of many texts: int32 (position,) each; arguments as in `encode`."""
+        before, after = (np.array(ids, np.int32) for ids in self._around(start))
+        most, rows = max_len - len(before) - len(after), []
+        for ids in self._vocabulary.ids_of(map(self._cleaned, each_text(texts))):
+            kept = ids if len(ids) <= most else ids[kept_positions(len(ids), most, truncation)[0]]
+            rows.append(np.concatenate([before, kept, after]))
+        return rows
 
     def decode(self, token_ids: Iterable[int]) -> str:
         """Return the text of token ids.
 
         Words and punctuation marks are joined by spaces, characters by nothing; BPE restores the spaces;
-        WordPiece has spaces between words and marks, except Chinese ones.
+        WordPiece has spaces between words and marks, except Chinese ones. A tokenizer made elsewhere joins
+        them in its own way, without special tokens.
         """
-        tokens = [self.token(int(token_id)) for token_id in token_ids]
-        return "".join(gap + piece for gap, piece in pieces(self.kind, tokens))
+        return self._vocabulary.decode([int(token_id) for token_id in token_ids])
 
     def append(self, text: str, token: str) -> str:
         """Return a text with one more token at its end, after a space where this kind of tokens has one.
@@ -285,38 +279,25 @@ class Tokenizer:
             text: Any text with tokens; white space at its end is removed.
             token: An entry of the vocabulary, no special token.
         """
-        [*_, last] = self.encode(text, max_len=len(text)).tokens
+        [*_, last] = self.encode(text).tokens
         [_, (gap, characters)] = pieces(self.kind, [last, token])
         return text.rstrip() + gap + characters
 
-    def encode_batch(
-        self, texts: Iterable[str], *, max_len: int, truncation: str = "end", start: bool = False
-    ) -> list[np.ndarray]:
-        """Return the ids of many texts: one int32 (position,) each; arguments as in `encode`."""
-        rows, cleaned, first = [], map(clean_text, each_text(texts)), np.full(int(start), START_ID, np.int32)
-        most = max_len - start
-        while batch := list(islice(cleaned, BATCH)):
-            self._check_length(*batch)
-            with token_check.library_errors("tokenizer.texts"):
-                encodings = self._backend.encode_batch_fast(batch)
-            for encoding in encodings:
-                ids = np.array(encoding.ids, dtype=np.int32)
-                if len(ids) > most:
-                    ids = ids[kept_positions(len(ids), most, truncation)[0]]
-                rows.append(np.concatenate([first, ids]) if start else ids)
-        return rows
 
-    def _check_length(self, *texts):
-        for text in texts if self._is_long else ():
-            token_check.check_length(self._backend.normalizer, text)
+def tokenizer_of(config: TransformerConfig, text: str, *, is_target: bool = False) -> Tokenizer:
+    """Return the tokenizer of a model.
+
+    Args:
+        config: Its config.
+        text: Its tokenizer.json.
+        is_target: Whether it is for the targets of an encoder-decoder.
+
+    Raises:
+        ValueError: If that is no tokenizer, or a part of it is not known to be safe.
+    """
+    known = ForeignVocabulary(text, config, is_target=is_target) if config.is_foreign else Vocabulary(text)
+    return Tokenizer(known, config, is_target=is_target)
 
 
 def _is_whole(value):
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _offset_without_space(text, token, offset):
-    """Return the offsets of a BPE token without its space; a bare "▁" has no width."""
-    begin, end = offset
-    begin = end - len(text[begin:end].lstrip(" "))
-    return begin, begin if token == SPACE else end

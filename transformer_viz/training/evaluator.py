@@ -16,8 +16,7 @@ from transformer_viz.questions.roles.head_roles import HeadRoles
 from transformer_viz.questions.roles.measure import NoChoiceError, head_roles
 from transformer_viz.questions.roles.measure_words import typical_words
 from transformer_viz.questions.roles.sentences import short_texts
-from transformer_viz.text.foreign import tokenizer_of
-from transformer_viz.text.tokenizer import NoTokensError
+from transformer_viz.text.tokenizer import NoTokensError, tokenizer_of
 from transformer_viz.trace.trace import Trace
 from transformer_viz.training.dataset import Dataset, Inputs
 from transformer_viz.training.model_trainer import to_floats

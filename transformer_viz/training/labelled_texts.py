@@ -14,8 +14,7 @@ from transformer_viz.questions.roles.kind_roles import FEWEST_TEXTS
 from transformer_viz.questions.roles.measure_words import labelled_sample
 from transformer_viz.questions.roles.sentences import median_tokens, short_texts
 from transformer_viz.store import StoredModel
-from transformer_viz.text.foreign import tokenizer_of
-from transformer_viz.text.tokenizer import Tokenizer
+from transformer_viz.text.tokenizer import Tokenizer, tokenizer_of
 from transformer_viz.trace.softmax import softmax
 from transformer_viz.training import objectives
 from transformer_viz.training.dataset import TOKEN_IDS, Batch, Dataset, word_dropout
@@ -60,7 +59,8 @@ class LabelledTexts(Dataset):
         self.config = job.config.replace(
             labels=tuple(names.values()), vocab_size=tokenizer.vocab_size, output=output
         )
-        self._around = tokenizer.num_around(start=self.config.reads_start)
+        tokenizer = tokenizer.for_model(self.config)
+        self._around = tokenizer.num_around
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self.num_rows, self.num_validation = len(train), len(validation)
         self.left_out = rows.attrs.get("left_out", [])
@@ -77,13 +77,8 @@ class LabelledTexts(Dataset):
         self._test_facts = describe_test(job, self.test)
 
         def prepare(frame):
-            token_ids = tokenizer.encode_batch(
-                frame["text"],
-                max_len=self.config.max_len,
-                truncation=self.config.truncation,
-                start=self.config.reads_start,
-            )
-            return token_ids, frame["label"].map(list(names).index).to_numpy(np.int32)
+            label_ids = frame["label"].map(list(names).index).to_numpy(np.int32)
+            return tokenizer.read_batch(frame["text"]), label_ids
 
         self._train, self._validation = prepare(train), prepare(validation)
         own = of_first_file(validation)

@@ -11,7 +11,7 @@ import tensorflow as tf
 from transformer_viz.data import DataError, read_for_decoder, split_texts, text_keys
 from transformer_viz.data.cloze import mask_tokens
 from transformer_viz.data.ngrams import KneserNey
-from transformer_viz.data.packing import NO_LIMIT, Stream
+from transformer_viz.data.packing import Stream
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.network.config import START_ID
 from transformer_viz.questions.evaluation.measure import induction_scores, previous_token_scores
@@ -78,7 +78,7 @@ class RunningText(Dataset):
         self.signature = (read, TOKEN_IDS)
         self.tokenizers = {"tokenizer": tokenizer.to_json()}
         self._train, self._validation = (
-            tokenizer.encode_batch(joined_texts(part), max_len=NO_LIMIT) for part in (train, validation)
+            tokenizer.encode_batch(joined_texts(part)) for part in (train, validation)
         )
         tokens = sum(len(ids) + 1 for ids in self._train)
         self.left_out = rows.attrs.get("left_out", [])
@@ -126,7 +126,7 @@ class RunningText(Dataset):
 
     def _metrics(self, explorer, texts, keep_going):
         result = evaluate_texts(explorer, texts, keep_going=keep_going)
-        nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT))
+        nats = self._ngrams(explorer.tokenizer.encode_batch(texts))
         return {
             "tokens": result.tokens,
             "perplexity": result.perplexity,
@@ -165,7 +165,7 @@ class MaskedText(RunningText):
 
     def _metrics(self, explorer, texts, keep_going):
         result = evaluate_masked_tokens(explorer, texts, keep_going=keep_going)
-        nats = self._ngrams(explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT))
+        nats = self._ngrams(explorer.tokenizer.encode_batch(texts))
         return {
             "tokens": result.tokens,
             "perplexity": result.perplexity,

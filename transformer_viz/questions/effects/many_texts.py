@@ -53,10 +53,9 @@ def effects_in(explorer: Explorer, texts: Iterable[str]) -> Iterator[TextEffects
     """
     config = explorer.config
     token = stand_in(config, explorer.tokenizer)
-    limits = {"max_len": config.max_len, "truncation": config.truncation, "start": config.reads_start}
     for text in texts:
         try:
-            encoding = explorer.tokenizer.encode(text, **limits)
+            encoding = explorer.tokenizer.read(text)
         except NoTokensError:
             yield []
             continue

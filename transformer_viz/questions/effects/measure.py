@@ -191,7 +191,7 @@ def _number(explorer, given):
 
 def _tokenized(explorer, text):
     """Return (token, id) of each token of a text among those that are predicted."""
-    found = explorer.output_tokenizer.encode(text, max_len=explorer.config.max_len)
+    found = explorer.output_tokenizer.encode(text)
     return zip(found.tokens, map(int, found.ids), strict=True)
 
 

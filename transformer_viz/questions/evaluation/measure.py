@@ -219,10 +219,7 @@ def evaluate_generation(
     config = explorer.config
     start, end = [*(config.target_start or (START_ID,))], config.end_id if config.has_encoder else END_ID
     if config.has_encoder:
-        first = config.is_foreign and config.reads_start
-        source = explorer.tokenizer.encode_batch(
-            rows["text"], max_len=config.max_len, truncation=config.truncation, start=first
-        )
+        source = explorer.encode(rows["text"])
         most = config.target_max_len - len(start)
         target = explorer.output_tokenizer.encode_batch(
             rows["target"], max_len=most, truncation=config.truncation

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from transformer_viz.data.batches import by_length, pad
 from transformer_viz.data.cloze import mask_tokens
-from transformer_viz.data.packing import NO_LIMIT, Stream
+from transformer_viz.data.packing import Stream
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import END_ID, START_ID
@@ -94,12 +94,10 @@ def evaluate_texts(
     """
     config = explorer.config
     starts = config.is_foreign and config.reads_start
-    batches, most = (_parts if config.is_foreign else _packed), NO_LIMIT
+    batches, limits = (_parts if config.is_foreign else _packed), {}
     if not (config.is_foreign or is_packed(explorer)):
-        batches, most = _alone, config.max_len - 1
-    token_ids = explorer.tokenizer.encode_batch(
-        texts, max_len=most, truncation=config.truncation, start=starts
-    )
+        batches, limits = _alone, {"max_len": config.max_len - 1, "truncation": config.truncation}
+    token_ids = explorer.tokenizer.encode_batch(texts, start=starts, **limits)
     nats, right, tokens = 0.0, np.zeros(3, int), 0
     for inputs, targets in batches(token_ids, config, batch_size, progress):
         keep_going()
@@ -158,7 +156,7 @@ def evaluate_masked_tokens(
 
 def _streamed(explorer, texts, size, progress):
     """Yield rows, a function from their tokens to the model's inputs, and where each begins in the texts."""
-    config, token_ids = explorer.config, explorer.tokenizer.encode_batch(texts, max_len=NO_LIMIT)
+    config, token_ids = explorer.config, explorer.tokenizer.encode_batch(texts)
     for numbers, rows in _batches(Stream(token_ids, config.max_len), size, progress):
         inputs_of = functools.partial(_inputs, rows, config)
         yield rows.token_ids, inputs_of, numbers * config.max_len - 1  # a [START] is no token
@@ -174,7 +172,7 @@ def _between_marks(explorer, texts, size, progress):
     marks = tokenizer.encoding([], start=starts).ids
     before, behind = np.split(marks, [int(starts)])
     parts, first, count = [], [], 0
-    for marked in tokenizer.encode_batch(texts, max_len=NO_LIMIT, start=starts):
+    for marked in tokenizer.encode_batch(texts, start=starts):
         ids = marked[len(before) : len(marked) - len(behind)]
         for begin in range(0, len(ids), config.max_len - len(marks)):
             part = ids[begin : begin + config.max_len - len(marks)]

@@ -18,7 +18,7 @@ from transformer_viz.data.written import FORMATS, writing, written
 from transformer_viz.explorer.decode import generate_all
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.language import Problem
-from transformer_viz.network.config import END_ID, START_ID
+from transformer_viz.network.config import END_ID
 from transformer_viz.questions.evaluation.measure import true_labels
 from transformer_viz.questions.evaluation.token_scores import token_scores
 
@@ -183,14 +183,9 @@ def of_pairs(explorer: Explorer, rows: pd.DataFrame) -> pd.DataFrame:
 
 def of_texts(explorer: Explorer, rows: pd.DataFrame) -> pd.DataFrame:
     """Return how many tokens of each text a language model predicts, and how likely they are to it."""
-    config = explorer.config
     texts = (rows["text"] + " " + rows["target"]).str.strip()
-    own = not config.is_foreign
-    most = config.max_len - int(own)
-    ids = explorer.tokenizer.encode_batch(
-        texts, max_len=most, truncation=config.truncation, start=config.reads_start and not own
-    )
-    tokens = [np.array([START_ID, *each, END_ID] if own else each, np.int32) for each in ids]
+    end = [] if explorer.config.is_foreign else [END_ID]
+    tokens = [np.array([*ids, *end], np.int32) for ids in explorer.encode(texts)]
     means, counts = _log_likelihoods(explorer, tokens, 1, lambda _, before: {"token_ids": before})
     return pd.DataFrame({"text": texts, "tokens": counts, "log_likelihood": means})
 

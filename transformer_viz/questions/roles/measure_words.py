@@ -31,12 +31,7 @@ def typical_words(explorer: Explorer, rows: pd.DataFrame) -> dict[str, tuple[str
     rows = labelled_sample(rows)
     config, values = explorer.config, explorer.card.get("label_values", {})
     labels = named_labels(pd.Series(rows["label"]), config.labels, values, explorer.name)
-    read = (
-        explorer.tokenizer.encode(
-            text, max_len=config.max_len, truncation=config.truncation, start=config.reads_start
-        )
-        for text in rows["text"]
-    )
+    read = map(explorer.tokenizer.read, rows["text"])
     words = (counted.words_of(each.text, each.offsets, each.tokens)[0] for each in read)
     found = counted.typical_words(words, labels.tolist())
     return {label: found[label] for label in config.labels if label in found}

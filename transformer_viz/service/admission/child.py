@@ -123,7 +123,7 @@ def run_longest(explorer: Runnable) -> None:
         explorer.generate(ids, max_new=1, keep=None)
     for probe in PROBES:
         for tokenizer in filter(None, (explorer.tokenizer, target)):
-            tokenizer.encode(probe * (PROBE // len(probe)), max_len=config.max_len)
+            tokenizer.encode(probe * (PROBE // len(probe)))
 
 
 def _limit(memory, seconds):

@@ -10,9 +10,8 @@ from transformer_viz import store
 from transformer_viz.language import LANGUAGES
 from transformer_viz.pictures.changes import acted, is_offered
 from transformer_viz.pictures.looks import LOOKS, ONE_HEAD
-from transformer_viz.text.foreign import tokenizer_of
 from transformer_viz.text.gaps import Change, ChangedText, filled
-from transformer_viz.text.tokenizer import clean_text
+from transformer_viz.text.tokenizer import clean_text, tokenizer_of
 from transformer_viz.trace.request import TRACE, UNCHANGED, Changes, Request
 from transformer_viz.ui.shell.card_facts import config_of
 from transformer_viz.ui.shell.sentence import MAX_CHARS, MAX_TARGET_CHARS

@@ -184,8 +184,7 @@ def _gap(words, config, tokenizer, trace, changed, place):
 
 def _token_at(config: TransformerConfig, tokenizer, trace, text, place):
     """Return the id of the token in place of a [MASK] in another text; None: unknown, or several."""
-    options = {"truncation": config.truncation, "start": config.reads_start}
-    ids = tokenizer.encode(text, max_len=config.max_len, **options).ids
+    ids = tokenizer.read(text).ids
     is_one = len(ids) == len(trace.token_ids) and [*np.flatnonzero(ids != trace.token_ids)] == [place]
     return ids[place] if is_one and ids[place] != config.unk_id else None
 

@@ -7,7 +7,7 @@ from transformer_viz import store
 from transformer_viz.language import joined
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.fine_tuning import child_config, longest_text
-from transformer_viz.text.foreign import tokenizer_of
+from transformer_viz.text.tokenizer import tokenizer_of
 from transformer_viz.training.runs.recipes import Recipe
 from transformer_viz.ui.pages.train.material import Material
 from transformer_viz.ui.shell.language import escaped, t
