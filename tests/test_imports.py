@@ -28,6 +28,7 @@ LIBRARIES = {
 }
 
 ALONE = {
+    "data/named.py": {"pooch", "requests"},
     "pictures/fonts.py": {"matplotlib"},
     "pictures/static.py": {"matplotlib"},
     "store/load.py": {"tensorflow"},

@@ -3,22 +3,17 @@
 import contextlib
 import functools
 import hashlib
-import http.client
 import io
 import json
 import os
 import re
 import tarfile
-import tempfile
-import urllib.error
-import urllib.request
 import zlib
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from transformer_viz.data.files import DataError
 
@@ -33,8 +28,6 @@ PER_LABEL = 12_500
 
 LABELS = {"neg": "negative", "pos": "positive"}
 """Folder of the raw reviews -> label, in the order of the label ids in the file of word ids."""
-
-_CHUNK = 2**16
 
 _REVIEW = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d+)_\d+\.txt")
 
@@ -98,6 +91,8 @@ def check_named(name: str) -> None:
     Raises:
         DataError: If a file is missing and its server does not answer; says where to get it.
     """
+    import requests  # noqa: PLC0415  loads what speaks to the network
+
     folder = _keras_folder()
     if name == "imdb" and _unpacked_folder(folder):
         return
@@ -105,8 +100,8 @@ def check_named(name: str) -> None:
         path = folder / published.name
         if not path.is_file():
             with _network_errors(published, path):
-                request = urllib.request.Request(published.url, method="HEAD")  # noqa: S310  as in `_fetch`
-                urllib.request.urlopen(request, timeout=ANSWER_SECONDS).close()  # noqa: S310
+                answer = requests.head(published.url, timeout=ANSWER_SECONDS, allow_redirects=True)
+                answer.raise_for_status()
 
 
 def _keras_folder():
@@ -202,16 +197,17 @@ def _content(path, published):
 
 def _present(folder, published):
     """Return the path of a file, downloading it if it is missing."""
+    import pooch  # noqa: PLC0415  loads what speaks to the network
+
     path = folder / published.name
     if path.is_file():
         return path
+    fetch = pooch.HTTPDownloader(progressbar=True, chunk_size=2**16, timeout=TIMEOUT)
     with _network_errors(published, path):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=f".{published.name}-") as scratch:
-            fetched = Path(scratch) / published.name
-            if _fetch(published, fetched) != published.sha256:
-                raise DataError("named.sent", url=published.url, path=path)
-            fetched.replace(path)
+        try:
+            pooch.retrieve(published.url, published.sha256, published.name, folder, downloader=fetch)
+        except ValueError:
+            raise DataError("named.sent", url=published.url, path=path) from None
     return path
 
 
@@ -220,26 +216,16 @@ def _network_errors(published, path):
     """Raise the errors of a request as one sentence that says where to get the file."""
     try:
         yield
-    except (OSError, http.client.HTTPException) as error:
-        if isinstance(error, urllib.error.HTTPError):  # it holds the open response
-            error.close()
-        reason = getattr(error, "reason", error)
-        reason = getattr(reason, "strerror", None) or reason
-        facts = {"reason": str(reason), "url": published.url, "folder": path.parent}
+    except OSError as error:
+        facts = {"reason": _reason(error), "url": published.url, "folder": path.parent}
         raise DataError("named.missing", path=path, **facts) from None
 
 
-def _fetch(published, path):
-    """Download to a file with a progress bar; return the SHA-256."""
-    digest = hashlib.sha256()
-    answer = urllib.request.urlopen(published.url, timeout=TIMEOUT)  # noqa: S310  the constants above
-    with answer, path.open("wb") as file:
-        size = int(answer.headers.get("Content-Length") or 0) or None
-        with tqdm(desc=published.name, total=size, unit="B", unit_scale=True) as bar:
-            while chunk := answer.read(_CHUNK):
-                file.write(chunk)
-                digest.update(chunk)
-                bar.update(len(chunk))
-        file.flush()
-        os.fsync(file.fileno())
-    return digest.hexdigest()
+def _reason(error):
+    """Return what the server said, or the first error, which later ones only report."""
+    if (answer := getattr(error, "response", None)) is not None:
+        answer.close()
+        return answer.reason
+    while error.__context__ is not None:
+        error = error.__context__
+    return getattr(error, "strerror", None) or str(error)
