@@ -9,8 +9,8 @@ from shelf import shelved
 import transformer_viz as tv
 from transformer_viz import PRESETS
 from transformer_viz.network.tensors import flatten
-from transformer_viz.trace.normalisation import normalised
-from transformer_viz.trace.stream import output_names, read_out, settled_at, stream_steps
+from transformer_viz.questions.logit_lens import read_out, reading_of
+from transformer_viz.trace.stream import settled_at, stream_steps
 
 SHIPPED = sorted(path.parent.name for path in (ROOT / "models").glob("*/config.json"))
 TEXTS = {
@@ -56,20 +56,16 @@ def test_behind_the_last_block_the_output_layer_reads_the_answer(traced):
         assert [*final.answer] == [trace.labels[number] for number in trace.probs.argmax(axis=-1)]
         assert_allclose(final.probability, trace.probs.max(axis=-1), atol=2e-5)
         return
-    parameters = {name: explorer.model.parameters()[name].numpy() for name in output_names(config)}
     stream = flatten(trace.values)[last.stream]
-    if config.final_norm:
-        normed = normalised(stream, config, parameters, "encoder_norm")
-        assert_allclose(normed, trace.values.final, atol=2e-5)
     if not config.final_norm:  # the classifier is linear: of the mean of all positions it reads the answer
         mean = (stream * trace.values.pooling_weights[:, None]).sum(axis=0, keepdims=True)
-        assert_allclose(read_out(mean, config, parameters)[0], trace.probs, atol=2e-5)
-    alone = read_out(stream, config, parameters)
+        assert_allclose(read_out(explorer, mean)[0], trace.probs, atol=2e-5)
+    alone = read_out(explorer, stream)
     assert [trace.labels[number] for number in alone.argmax(axis=-1)] == [*final.answer]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_every_preset_has_places_and_parameters_to_read_them(preset):
+def test_every_preset_has_the_places_of_its_layers(preset):
     config = PRESETS[preset]
     parts = {
         stack: [place.part for place in stream_steps(config) if place.stack == stack]
@@ -83,7 +79,6 @@ def test_every_preset_has_places_and_parameters_to_read_them(preset):
         sublayers = sum(part in ("self", "cross", "ffn") for part in parts[stack])
         assert norms == (sublayers if config.norm == "post" else 0)
         assert ("positions" in parts[stack]) == (config.positions != "none")
-    assert {*output_names(config)} <= {*config.parameter_shapes()}
 
 
 def test_the_lens_reads_every_place_and_position(traced):
@@ -96,6 +91,9 @@ def test_the_lens_reads_every_place_and_position(traced):
     assert found.probability.between(1 / len(trace.labels), 1 + 1e-6).all()
     lengths = [np.linalg.norm(flatten(trace.values)[place.stream], axis=-1) for place in places]
     assert_allclose(found.length, np.concatenate(lengths))
+    reading = reading_of(explorer, trace)
+    assert_array_equal(reading.probs.ravel(), found.probability)
+    assert [trace.labels[label] for label in reading.labels.ravel()] == [*found.answer]
 
 
 def test_a_position_settles_where_its_last_change_is():

@@ -14,9 +14,9 @@ from playwright.sync_api import expect
 from transformer_viz.language import Words
 from transformer_viz.pictures.map import map_payload
 from transformer_viz.pictures.output import LIKELIEST
+from transformer_viz.questions.logit_lens import reading_of
 from transformer_viz.store.format import ModelSummary
 from transformer_viz.store.load import load
-from transformer_viz.trace.stream import output_names
 from transformer_viz.ui.shell.language import escaped
 from transformer_viz.ui.workbench.said import notes_of
 
@@ -153,14 +153,13 @@ def test_the_map_of_a_model_without_an_output_layer_shows_lengths_and_no_predict
 
 
 def mapped(model):
-    """Return the trace of a model, its parameters behind the last layer, and the steps of its map."""
+    """Return a model, its trace, and the steps of its map."""
     explorer = load(HERE / model)
-    names, target = output_names(explorer.config), {"target": "A"} if explorer.target_tokenizer else {}
-    parameters = {name: np.asarray(explorer.model.parameters()[name]) for name in names}
-    trace = explorer.trace("The film", **target)
-    payload = map_payload(trace, explorer.config, parameters, Words("en"))
+    trace = explorer.trace("The film", **({"target": "A"} if explorer.target_tokenizer else {}))
+    reading = reading_of(explorer, trace) if trace.labels else None
+    payload = map_payload(trace, explorer.config, reading, Words("en"))
     header = json.loads(payload[8 : 8 + int.from_bytes(payload[:8], "little")])
-    return trace, parameters, [place for stack in header["stacks"] for place in stack["places"]]
+    return explorer, trace, [place for stack in header["stacks"] for place in stack["places"]]
 
 
 def steps_of(model):
@@ -171,8 +170,11 @@ def steps_of(model):
 
 @pytest.mark.parametrize("model", ["bert-classes", "gpt2-classes", "roberta-classes", "modernbert-classes"])
 def test_the_logits_on_the_map_are_those_of_the_pooled_vector(model):
-    trace, own, places = mapped(model)
-    logits = trace.values.pooled @ own["classifier/kernel"] + own["classifier/bias"]
+    explorer, trace, places = mapped(model)
+    kernel, bias = (
+        np.asarray(explorer.model.parameters()[f"classifier/{name}"]) for name in ("kernel", "bias")
+    )
+    logits = trace.values.pooled @ kernel + bias
     [rows] = places[-1]["answers"]["rows"]
     assert len(rows) == min(len(logits), LIKELIEST)
     for row in rows:

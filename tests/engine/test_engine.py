@@ -29,6 +29,7 @@ from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.effects.heads import head_effects
 from transformer_viz.questions.effects.measure import effects
 from transformer_viz.questions.effects.request import EffectsRequest
+from transformer_viz.questions.logit_lens import reading_of
 from transformer_viz.questions.preferences.measure import word_preferences
 from transformer_viz.questions.preferences.result import PreferenceRequest
 from transformer_viz.questions.roles.head_survey import SurveyRequest
@@ -42,7 +43,7 @@ from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.store import ModelError
 from transformer_viz.store.load import load
 from transformer_viz.text.tokenizer import NoTokensError, Tokenizer
-from transformer_viz.trace.request import EFFECTS, Request
+from transformer_viz.trace.request import EFFECTS, READING, Request
 
 TEXT, DIGITS = "A lovely film, not good.", "1 2 3 4 5"
 
@@ -520,6 +521,15 @@ def test_the_words_that_heads_prefer_are_those_found_in_this_process(engine):
     model = str(ROOT / "models" / "attention-only")
     assert engine.preferences(PreferenceRequest(model, "not")) == word_preferences(load(model), "not") != ()
     assert engine.preferences(PreferenceRequest("small")) == ()
+
+
+@pytest.mark.parametrize("changes", [{}, {"ablate": [(0, 1)]}], ids=str)
+def test_what_the_output_layer_reads_is_what_it_reads_in_this_process(engine, explorer, changes):
+    request = Request.of("small", TEXT, **changes)
+    found = engine.answer(dataclasses.replace(request, wants=READING))
+    expected = reading_of(explorer, explorer.run(request))
+    assert_array_equal(found.labels, expected.labels)
+    assert_allclose(found.probs, expected.probs, rtol=1e-5)
 
 
 def test_a_text_of_token_ids_is_answered_as_that_text(engine, explorer):

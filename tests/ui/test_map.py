@@ -12,18 +12,16 @@ from running_app import ROOT
 from shelf import shelved
 
 import transformer_viz as tv
-from transformer_viz import store
 from transformer_viz.language import LANGUAGES, Words
 from transformer_viz.network.tensors import flatten
 from transformer_viz.pictures.labels import label_of
 from transformer_viz.pictures.map import FINAL, MAX_ROWS, OWN, map_payload
 from transformer_viz.pictures.output import LIKELIEST
-from transformer_viz.pictures.parameters import parameters_of
+from transformer_viz.questions.logit_lens import reading_of
 from transformer_viz.questions.roles.text_patterns import is_punctuation
 from transformer_viz.text.special import is_special
-from transformer_viz.trace.normalisation import normalised
 from transformer_viz.trace.softmax import label_logits, softmax
-from transformer_viz.trace.stream import output_names, stream_steps
+from transformer_viz.trace.stream import stream_steps
 
 MODELS = ROOT / "models"
 TEXTS = {
@@ -43,7 +41,7 @@ def shown(request):
     folder = str(MODELS / request.param)
     explorer = tv.load(folder)
     trace = explorer.trace(TEXTS[request.param])
-    payload = map_payload(trace, explorer.config, parameters_of(folder, output_names), Words("en"))
+    payload = map_payload(trace, explorer.config, reading_of(explorer, trace), Words("en"))
     return explorer, trace, *map_in(payload)
 
 
@@ -110,12 +108,12 @@ def test_the_heading_counts_the_positions_that_have_the_answer(shown):
 def test_the_output_shows_the_logits_of_its_input_and_their_probabilities(shown):
     explorer, trace, header, array = shown
     config, output = explorer.config, header["stacks"][-1]["places"][-1]
-    own = parameters_of(str(MODELS / explorer.name), output_names)
+    own = {name: np.asarray(each) for name, each in explorer.model.parameters().items()}
     first, *_ = output["tensors"]
     assert_allclose(array(first["at"]), trace.values.final, rtol=1e-3, atol=1e-3)
     stream = flatten(trace.values)[stream_steps(config)[-1].stream]
     if config.final_norm:
-        stream = normalised(stream, config, own, f"{[*config.stacks][-1]}_norm")
+        stream = np.asarray(explorer.model.norms[[*config.stacks][-1]](stream))
     assert_allclose(trace.values.final, stream, atol=1e-4)
     if config.predicts_tokens:
         vectors, name = stream, "output"
@@ -182,9 +180,7 @@ def test_a_long_text_shows_a_part_and_says_so(language):
     folder = str(MODELS / "reviews-next")
     explorer = tv.load(folder)
     trace = explorer.trace("The film was good. " * 20)
-    header, _ = map_in(
-        map_payload(trace, explorer.config, parameters_of(folder, output_names), Words(language))
-    )
+    header, _ = map_in(map_payload(trace, explorer.config, reading_of(explorer, trace), Words(language)))
     [stack] = header["stacks"]
     assert len(stack["tokens"]) == MAX_ROWS < stack["of"] == len(trace.tokens)
     assert all(str(number) in stack["some"] for number in (MAX_ROWS, len(trace.tokens)))
@@ -225,11 +221,6 @@ def test_without_a_text_there_is_a_hint_and_no_map():
     assert header["hint"].startswith("Type a sentence above")
 
 
-def test_a_model_that_is_gone_is_named(tmp_path):
-    with pytest.raises(store.ModelError):
-        parameters_of(str(tmp_path / "gone"), output_names)
-
-
 @pytest.fixture
 def page(new_visitor):
     return new_visitor(viewport={"width": 1440, "height": 900})
@@ -243,9 +234,7 @@ def test_each_step_opens_its_tensors(page, home, model):
     settle(page)
     explorer = shelved(model)
     trace = explorer.trace(TEXTS[model])
-    header, _ = map_in(
-        map_payload(trace, explorer.config, parameters_of(str(MODELS / model), output_names), Words("en"))
-    )
+    header, _ = map_in(map_payload(trace, explorer.config, reading_of(explorer, trace), Words("en")))
     assert page.locator(".map .says").inner_text() == header["says"]
     for number, stack in enumerate(header["stacks"]):
         for at, place in enumerate(stack["places"]):

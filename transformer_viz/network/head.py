@@ -49,11 +49,15 @@ class ClassHead(keras.layers.Layer):
     def call(self, x: Tensor, readable: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
         """Pool and classify; see the class."""
         share, vector = self._pool(x, readable)
+        return share, *self.classify(vector)
+
+    def classify(self, vector: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what pooled vectors, float (..., d_model), are made into, and the logits of the classes."""
         if self.pooled is not None:
             vector = self.pooled(vector)
         if self.pooled_norm is not None:
             vector = self.pooled_norm(vector)
-        return share, vector, self.classifier(self.dropout(vector))
+        return vector, self.classifier(self.dropout(vector))
 
     def _pool(self, x, readable):
         if self.config.pooling == "max":

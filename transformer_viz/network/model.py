@@ -407,6 +407,24 @@ class Transformer(keras.Model):
             x = ops.take_along_axis(x, output_positions[..., None], axis=1)
         return None, None, self.vocabulary_head(x, self.token_embedding.embeddings)
 
+    def read_out(self, stream: Tensor) -> Tensor:
+        """Return the logits if the computation ended here: the logit lens (nostalgebraist, 2020).
+
+        Behind the last block they are the model's own; a classifier reads each position as if all were equal.
+
+        Args:
+            stream: float (batch, position, d_model), the residual stream of the last stack after any step.
+
+        Returns:
+            float (batch, position, num_outputs).
+        """
+        x = self._norm([*self.config.stacks][-1], stream)
+        if self.class_head is not None:
+            return self.class_head.classify(x)[1]
+        if self.vocabulary_head is None:
+            return x[..., :0]
+        return self.vocabulary_head(x, self.token_embedding.embeddings)
+
     def parameters(self) -> dict[str, keras.Variable]:
         """Return name -> variable, with the names of `config.parameter_shapes()`."""
         names = (variable.path.partition("/")[2].removeprefix(f"{HEAD}/") for variable in self.weights)

@@ -1,7 +1,7 @@
 """The map of a model: its residual stream from step to step, with what the output layer reads there."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from transformer_viz.pictures.output import about_output, answers_of_classes, an
 from transformer_viz.questions.roles.text_patterns import is_punctuation
 from transformer_viz.text.special import is_special
 from transformer_viz.text.unicode import visible
-from transformer_viz.trace.stream import StreamStep, read_out, settled_at, stream_steps
+from transformer_viz.trace.stream import Reading, StreamStep, settled_at, stream_steps
 from transformer_viz.trace.trace import Trace
 
 MAX_ROWS = 40
@@ -27,26 +27,10 @@ OTHER, OWN, FINAL = 0, 1, 2
 """What is read at a place: another label, the token that stands there, or the model's final answer."""
 
 
-class Reading(NamedTuple):
-    """What the output layer reads at the places of one stack.
-
-    Attributes:
-        labels: int (place, position), the likeliest label.
-        probs: float (place, position), its probability.
-        final: int (position,), the model's own answer; of a classifier the same everywhere.
-        counted: int (any,), the positions whose answer is asked for: those of [MASK], else all.
-    """
-
-    labels: np.ndarray
-    probs: np.ndarray
-    final: np.ndarray
-    counted: np.ndarray
-
-
 def map_payload(
     trace: Trace,
     config: TransformerConfig,
-    parameters: Mapping[str, np.ndarray],
+    reading: Reading | None,
     words: Words,
     beside: Mapping[str, Any] | None = None,
 ) -> bytes:
@@ -55,7 +39,7 @@ def map_payload(
     Args:
         trace: A trace with all tensors.
         config: Config of its model.
-        parameters: Name -> array, of `trace.stream.output_names`.
+        reading: What the output layer reads; None: there is none.
         words: Sentences of the visitor's language.
         beside: What else is said of the run; None: nothing.
     """
@@ -64,23 +48,24 @@ def map_payload(
     for place in stream_steps(config):
         places.setdefault(place.stack, []).append(place)
     last = [*places][-1]
-    reading = reading_of(trace, config, parameters, places[last]) if trace.labels else None
     stacks = []
     for stack, steps in places.items():
         tokens = trace.target_tokens if stack == "decoder" and trace.encoder else trace.tokens
         rows = slice(-MAX_ROWS, None) if stack == "decoder" else slice(MAX_ROWS)
         read = reading if stack == last else None
         shown = [_place(config, words, place, tensors, arrays, rows) for place in steps]
+        lengths = [np.linalg.norm(tensors[steps[at].stream], axis=-1) for at in (0, -1)]
+        changes = np.abs(lengths[1] - lengths[0])
         if read is not None:
+            final = trace.probs.argmax(axis=-1)
+            changes = changes_of(read, final)
             ids = trace.target_ids if trace.target_ids.size else trace.token_ids
             for place, (labels, probs) in zip(shown, zip(read.labels, read.probs, strict=True), strict=True):
-                place["read"] = _cells(trace, labels, probs, read.final, ids)[rows]
-            shown.append(_output(trace, config, words, arrays, read, rows))
+                place["read"] = _cells(trace, labels, probs, final, ids)[rows]
+            shown.append(_output(trace, config, words, arrays, rows))
         labels = [visible(label) for label in axis_tokens(trace, tokens)]
         numbers = range(len(labels))[rows]
         facts = {"stack": stack, "name": words(f"map.{stack}"), "tokens": labels[rows], "of": len(labels)}
-        lengths = [np.linalg.norm(tensors[steps[at].stream], axis=-1) for at in (0, -1)]
-        changes = np.abs(lengths[1] - lengths[0]) if read is None else changes_of(read)
         start = start_of(trace, tokens, changes, numbers)
         facts |= {"first": numbers[0], "start": start - numbers[0]}
         if len(labels) > MAX_ROWS:
@@ -112,41 +97,31 @@ def start_of(trace: Trace, tokens: Sequence[str], changes: np.ndarray, numbers: 
     return max(words or numbers[:1], key=lambda number: changes[number])
 
 
-def changes_of(reading: Reading) -> np.ndarray:
+def changes_of(reading: Reading, final: np.ndarray) -> np.ndarray:
     """Return how much nearer to the final answer each position comes: float (position,), from -2 to 2.
 
-    The probability of what is read counts as negative before it is the final answer.
+    The probability of what is read counts as negative before it is the final answer, which of a classifier is
+    the same everywhere.
     """
-    signed = np.where(reading.labels == reading.final, reading.probs, -reading.probs)
+    signed = np.where(reading.labels == final, reading.probs, -reading.probs)
     return signed[-1] - signed[0]
-
-
-def reading_of(
-    trace: Trace, config: TransformerConfig, parameters: Mapping[str, np.ndarray], places: list[StreamStep]
-) -> Reading:
-    """Return what the output layer reads at the places of the last stack; arguments as for `map_payload`."""
-    tensors = flatten(trace.values)
-    read = (read_out(tensors[place.stream], config, parameters) for place in places)
-    best = [(probs.argmax(axis=-1), probs.max(axis=-1)) for probs in read]
-    labels, probs = (np.stack(each) for each in zip(*best, strict=True))
-    final = np.broadcast_to(trace.probs.argmax(axis=-1), labels.shape[1:])
-    counted = trace.gaps if len(trace.gaps) else np.arange(labels.shape[1])
-    return Reading(labels, probs, final, counted)
 
 
 def says(
     trace: Trace, config: TransformerConfig, words: Words, places: list[StreamStep], reading: Reading
 ) -> str:
     """Return from which step on most positions have the model's answer, in this text."""
-    answers = np.vstack([reading.labels, reading.final])[:, reading.counted]
+    final = np.broadcast_to(trace.probs.argmax(axis=-1), reading.labels.shape[1:])
+    counted = trace.gaps if len(trace.gaps) else slice(None)  # the positions whose answer is asked for
+    answers = np.vstack([reading.labels, final])[:, counted]
     settled = settled_at(answers)
     step = int(np.sort(settled)[len(settled) // 2])  # the first at which more than half have settled
     if step == len(places):
-        return words("map.says.output", label=label_of(trace, int(reading.final[0])))
+        return words("map.says.output", label=label_of(trace, int(final[0])))
     facts = {"step": _since(config, words, places[step])}
     facts |= {"have": int((settled <= step).sum()), "of": len(settled)}
     if not config.predicts_tokens:
-        return words("map.says.class", label=label_of(trace, int(reading.final[0])), **facts)
+        return words("map.says.class", label=label_of(trace, int(final[0])), **facts)
     if len(settled) == 1:
         return words("map.says.single", label=label_of(trace, int(answers[-1, 0])), **facts)
     return words("map.says.tokens", **facts)
@@ -243,7 +218,7 @@ def _how(config, words, place):
     return words("map.how.added" if config.residual else "map.how.replaced")
 
 
-def _output(trace, config, words, arrays, read, rows) -> dict[str, Any]:
+def _output(trace, config, words, arrays, rows) -> dict[str, Any]:
     """Return the output layer for `map.js`: the model's own answers, of a classifier a single one."""
     made = "normed" if config.final_norm else "input"
     tensors = [_tensor(arrays, _tensor_name(config, words, made), trace.values.final, rows)]
@@ -269,10 +244,10 @@ def _output(trace, config, words, arrays, read, rows) -> dict[str, Any]:
         "tensors": tensors,
     }
     if trace.probs.ndim == 1:
-        number = int(read.final[0])
+        number = int(trace.probs.argmax())
         cells = [_cell(trace, number, trace.probs[number], FINAL)]
         return place | {"read": cells, "whole": True, "answers": answers_of_classes(trace, config, words)}
-    final = zip(read.final, trace.probs.max(axis=-1), strict=True)
+    final = zip(trace.probs.argmax(axis=-1), trace.probs.max(axis=-1), strict=True)
     cells = [_cell(trace, number, prob, FINAL) for number, prob in final]
     return place | {"read": cells[rows], "whole": False, "answers": answers_of_tokens(trace, words, rows)}
 

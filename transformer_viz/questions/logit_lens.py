@@ -1,11 +1,16 @@
-"""What a model would answer at every place of its residual stream."""
+"""What a model would answer at every step of its residual stream."""
+
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+import tensorflow as tf
 
 from transformer_viz.explorer.explorer import Explorer
+from transformer_viz.explorer.forward import CompiledFunction
 from transformer_viz.network.tensors import flatten
-from transformer_viz.trace.stream import output_names, read_out, stream_steps
+from transformer_viz.trace.softmax import label_logits, softmax
+from transformer_viz.trace.stream import Reading, StreamStep, stream_steps
 from transformer_viz.trace.trace import Trace
 
 
@@ -23,19 +28,11 @@ def logit_lens(explorer: Explorer, trace: Trace) -> pd.DataFrame:
         Euclidean norm of the stream).
     """
     explorer.check_answers()
-    config, arrays = explorer.config, flatten(trace.values)
-    variables = explorer.model.parameters()
-    parameters = {name: np.asarray(variables[name]) for name in output_names(config)}
-    tokens, last = trace.target_tokens or trace.tokens, [*config.stacks][-1]
-    frames = []
-    for place in stream_steps(config):
-        if place.stack != last:
-            continue
-        stream = arrays[place.stream]
-        probs = read_out(stream, config, parameters)
+    tokens, frames = trace.target_tokens or trace.tokens, []
+    for step, stream, probs in _read(explorer, trace):
         columns = {
-            "layer": pd.array([place.layer] * len(tokens), "Int64"),
-            "part": place.part,
+            "layer": pd.array([step.layer] * len(tokens), "Int64"),
+            "part": step.part,
             "position": range(len(tokens)),
             "token": tokens,
             "answer": [trace.labels[number] for number in probs.argmax(axis=-1)],
@@ -44,3 +41,34 @@ def logit_lens(explorer: Explorer, trace: Trace) -> pd.DataFrame:
         }
         frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
+
+
+def reading_of(explorer: Explorer, trace: Trace) -> Reading:
+    """Return the likeliest label at every step and its probability; arguments as for `logit_lens`."""
+    best = [(probs.argmax(axis=-1), probs.max(axis=-1)) for _, _, probs in _read(explorer, trace)]
+    labels, probs = zip(*best, strict=True)
+    return Reading(np.stack(labels), np.stack(probs))
+
+
+def read_out(explorer: Explorer, stream: np.ndarray) -> np.ndarray:
+    """Return what a model would answer if its computation ended here, see `Transformer.read_out`.
+
+    Args:
+        explorer: `Explorer` of the model.
+        stream: float (position, d_model), of its last stack.
+
+    Returns:
+        float32 (position, label), probabilities.
+    """
+    signature = [tf.TensorSpec((None, None, explorer.config.d_model), tf.float32)]
+    compute = explorer.compiled("read out", lambda: CompiledFunction(explorer.model.read_out, signature))
+    logits = compute(stream[None]).numpy()[0]
+    return softmax(label_logits(explorer.config, logits), explorer.config.temperature)
+
+
+def _read(explorer, trace) -> Iterator[tuple[StreamStep, np.ndarray, np.ndarray]]:
+    """Yield each step of the last stack, the stream after it, and what is read there."""
+    config, arrays = explorer.config, flatten(trace.values)
+    for step in stream_steps(config):
+        if step.stack == [*config.stacks][-1]:
+            yield step, arrays[step.stream], read_out(explorer, arrays[step.stream])

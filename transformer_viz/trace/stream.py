@@ -1,15 +1,11 @@
 """The residual stream: its places in the order of the computation, and what the output layer reads there."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.shapes import reads_normalised
-from transformer_viz.trace.activations import activated
-from transformer_viz.trace.normalisation import normalised
-from transformer_viz.trace.softmax import label_logits, softmax
 
 
 class StreamStep(NamedTuple):
@@ -32,6 +28,23 @@ class StreamStep(NamedTuple):
     part: str
     stream: str
     made: tuple[tuple[str, str], ...]
+
+
+class Reading(NamedTuple):
+    """What the output layer reads at each step of the last stack, see `Transformer.read_out`.
+
+    Attributes:
+        labels: int (step, position), the likeliest label.
+        probs: float32 (step, position), its probability.
+    """
+
+    labels: np.ndarray
+    probs: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Size of both arrays in bytes."""
+        return self.labels.nbytes + self.probs.nbytes
 
 
 def stream_steps(config: TransformerConfig) -> tuple[StreamStep, ...]:
@@ -86,65 +99,6 @@ def _block(config, stack, layer):
             both = (("before", total), ("after", f"{block}.{after}"))
             places.append(StreamStep(stack, layer, f"{part}_norm", f"{block}.{after}", both))
     return places
-
-
-def output_names(config: TransformerConfig) -> tuple[str, ...]:
-    """Return the names of the parameters that `read_out` needs."""
-    names = config.parameter_shapes()
-    last = [*config.stacks][-1]
-    starts = [f"{last}_norm/", "output/", "transform/", "transform_norm/"]
-    starts += ["classifier/", "pooled/", "pooled_norm/"]
-    if config.predicts_tokens and config.tie_embeddings:
-        starts.append("token_embedding/")
-    return tuple(name for name in names if name.startswith(tuple(starts)))
-
-
-def read_out(
-    stream: np.ndarray, config: TransformerConfig, parameters: Mapping[str, np.ndarray]
-) -> np.ndarray:
-    """Return what the model would answer if its computation ended at a place of the residual stream.
-
-    The final layer normalisation, if there is one, and the output layer are applied to the stream of the last
-    stack (the logit lens, nostalgebraist, 2020). After the last block this is the model's own answer; of a
-    classifier, each position is read as if all were equal to it.
-
-    Args:
-        stream: float (position, d_model).
-        config: Of the model.
-        parameters: Name -> array, at least of `output_names`.
-
-    Returns:
-        float32 (position, label), probabilities.
-    """
-    norm = f"{[*config.stacks][-1]}_norm"
-    if config.final_norm:
-        stream = normalised(stream, config, parameters, norm)
-    if config.predicts_tokens:
-        logits = _over_vocabulary(stream, config, parameters)
-    else:
-        if config.pooled_activation != "none":
-            stream = activated(config.pooled_activation, _dense(stream, parameters, "pooled"))
-        if config.pooled_norm:
-            stream = normalised(stream, config, parameters, "pooled_norm")
-        logits = _dense(stream, parameters, "classifier")
-    return softmax(label_logits(config, logits), config.temperature)
-
-
-def _over_vocabulary(stream, config, parameters):
-    if config.output_transform:
-        stream = activated(config.activation, _dense(stream, parameters, "transform"))
-        stream = normalised(stream, config, parameters, "transform_norm")
-    if config.scale_output:
-        stream = stream / config.d_model**0.5
-    if not config.tie_embeddings:
-        logits = _dense(stream, parameters, "output")
-    else:
-        logits = stream @ parameters["token_embedding/embeddings"].T + parameters.get("output/bias", 0)
-    return logits if config.logit_cap is None else config.logit_cap * np.tanh(logits / config.logit_cap)
-
-
-def _dense(x, parameters, name):
-    return x @ parameters[f"{name}/kernel"] + parameters[f"{name}/bias"]
 
 
 def settled_at(answers: np.ndarray) -> np.ndarray:

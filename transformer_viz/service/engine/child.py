@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from transformer_viz.service.engine.cost import is_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.models import Models
 from transformer_viz.trace.request import Request
+from transformer_viz.trace.stream import Reading
 from transformer_viz.trace.top_tokens import with_top_tokens
 from transformer_viz.trace.trace import Trace
 
@@ -74,6 +75,7 @@ FOR_QUESTIONS = (
     "questions.roles.measure_survey",
     "questions.preferences.measure",
     "questions.effects.heads",
+    "questions.logit_lens",
 )
 """Modules that need Keras, imported before the first question."""
 
@@ -180,8 +182,8 @@ def whole_trace(explorer: Any, request: Request) -> Trace:
     return dataclasses.replace(explorer.run(request), labels=())
 
 
-def quick_trace(explorer: Any, request: Request) -> Trace | Literal[False]:
-    """Return the trace of a request; False if it has too many tokens to be cheap."""
+def quick(explorer: Any, request: Request, question: Callable) -> Any:
+    """Return `question(explorer, request)`; False if the request has too many tokens to be cheap."""
     config, changes, target = explorer.config, request.changes, request.target
     text = request.text
     if isinstance(text, str):
@@ -191,7 +193,12 @@ def quick_trace(explorer: Any, request: Request) -> Trace | Literal[False]:
     count = 0 if target is None else len(target)
     if not is_quick(config, len(text) + changes.padding, count + changes.target_padding):
         return False
-    return trace(explorer, request)
+    return question(explorer, request)
+
+
+def reading(explorer: Any, request: Request) -> Reading:
+    """Return what the output layer reads at each step of a run."""
+    return import_with_keras("questions.logit_lens").reading_of(explorer, explorer.run(request))
 
 
 def write(

@@ -39,7 +39,8 @@ from transformer_viz.service.engine.cost import seems_quick
 from transformer_viz.service.engine.errors import EngineError
 from transformer_viz.service.engine.worker import Worker
 from transformer_viz.text.tokenizer import NoTokensError
-from transformer_viz.trace.request import EFFECTS, Request
+from transformer_viz.trace.request import EFFECTS, READING, TRACE, Request
+from transformer_viz.trace.stream import Reading
 from transformer_viz.trace.trace import Trace
 
 MAX_WRITTEN = 256
@@ -65,6 +66,9 @@ POLL = 0.05
 
 YIELDING = 5
 """Nice value of the slow child."""
+
+QUESTIONS = {TRACE: child.trace, READING: child.reading}
+"""What a request wants -> function that answers it in one portion."""
 
 Progress = Callable[[str, int, int], None]
 """Callback with the stage ("starting", "waiting", "loading", "working", "writing", "effects",
@@ -104,19 +108,19 @@ class Engine:
         """Compile what explains the answers of a model in advance; return at once."""
         threading.Thread(target=self._compile_effects, args=(model,), daemon=True).start()
 
-    def answer(self, request: Request, *, progress: Progress | None = None) -> Trace | HeadEffects:
+    def answer(self, request: Request, *, progress: Progress | None = None) -> Trace | HeadEffects | Reading:
         """Answer a request.
 
         For an encoder-decoder without a target, one of at most `MAX_WRITTEN` tokens is generated first, under
         the changes of the request. Head effects are all measured on it, with the same target for each head.
 
         Args:
-            request: Model, texts and changes, and whether to return the trace or the head effects.
+            request: Model, texts and changes, and what is wanted: trace, head effects, or reading.
             progress: Called while there is no answer.
 
         Returns:
             `Trace`, of a large vocabulary with the likeliest tokens, see `with_top_tokens`; or the effect of
-            ablating each head, and all of them together.
+            ablating each head, and all of them together; or what the output layer reads at each step.
 
         Raises:
             EngineError: If there is no answer; says why.
@@ -126,12 +130,13 @@ class Engine:
         config, request = self._with_written(request, progress)
         if request.wants == EFFECTS:
             return self._effects(request, config, progress)
+        question, worker, found = QUESTIONS[request.wants], self._quick, False
         if seems_quick(config, request):
-            trace = self._ask(self._quick, child.quick_trace, request, progress=progress)
-            if trace is not False:
-                return self._labelled(self._quick, request, trace, progress)
-        trace = self._ask(self._slow, child.trace, request, progress=progress)
-        return self._labelled(self._slow, request, trace, progress)
+            found = self._ask(worker, child.quick, request, question, progress=progress)
+        if found is False:
+            worker = self._slow
+            found = self._ask(worker, question, request, progress=progress)
+        return self._labelled(worker, request, found, progress) if isinstance(found, Trace) else found
 
     def whole_trace(self, request: Request) -> Trace:
         """Answer a request with the whole vocabulary; errors as for `answer`."""

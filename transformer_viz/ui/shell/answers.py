@@ -30,6 +30,7 @@ from transformer_viz.service.opening import keep_answer, kept_answer
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.trace.request import EFFECTS, Request
+from transformer_viz.trace.stream import Reading
 from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.journal import note
 from transformer_viz.ui.shell.language import t
@@ -132,7 +133,7 @@ def _preferred(request, stamp):
 Asked = Request | SurveyRequest | TextsRequest | BeamRequest | EffectsRequest
 """A request that is answered with progress and a button to cancel."""
 
-_ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree | Effects] = LRUCache(
+_ANSWERS: LRUCache[Any, Trace | HeadEffects | Reading | BeamTree | Effects] = LRUCache(
     MAX_BYTES, getsizeof=lambda found: found.nbytes
 )
 
@@ -144,7 +145,7 @@ _ANSWERS: LRUCache[Any, Trace | HeadEffects | BeamTree | Effects] = LRUCache(
 )
 def cached_answer(
     request: Request | BeamRequest | EffectsRequest, stamp: str, progress: Callable[[str, int, int], None]
-) -> Trace | HeadEffects | BeamTree | Effects:
+) -> Trace | HeadEffects | Reading | BeamTree | Effects:
     """Return the answer to a request, shared by all visitors; a rewritten model has another stamp.
 
     Those with which the app opens may be those of an earlier server.

@@ -15,7 +15,7 @@ from transformer_viz.questions.effects.result import Effects
 from transformer_viz.service.engine import EngineError
 from transformer_viz.store.places import command
 from transformer_viz.text.tokenizer import NoTokensError
-from transformer_viz.trace.request import EFFECTS, UNCHANGED
+from transformer_viz.trace.request import EFFECTS, READING, UNCHANGED
 from transformer_viz.trace.top_tokens import is_whole
 from transformer_viz.ui.shell.answers import cached_answer, whole_answer
 from transformer_viz.ui.shell.card_facts import config_of
@@ -168,7 +168,10 @@ class Question:
         if self.wants == WHY:
             return self._reasons(made, progress)
         if self.wants == MAP:
-            return map_bytes(made, partial(usable_models, self.seat.folder))
+            reading: Any = None
+            if made.found.trace.labels:
+                reading = _asked(progress, replace(made.asked.request, wants=READING))
+            return map_bytes(made, reading, partial(usable_models, self.seat.folder))
         lesson = None if made.menu else lesson_view(made.asked, made.found.trace, partial(_asked, progress))
         return view_bytes(made, partial(usable_models, self.seat.folder), lesson)
 

@@ -20,13 +20,13 @@ from transformer_viz.pictures.lens import Around, payload_of, vectors_bytes
 from transformer_viz.pictures.lessons import LessonView
 from transformer_viz.pictures.looks import LOOKS, is_possible
 from transformer_viz.pictures.map import map_payload
-from transformer_viz.pictures.parameters import parameters_of, projected_contexts
+from transformer_viz.pictures.parameters import projected_contexts
 from transformer_viz.pictures.pipeline import pipeline_of
 from transformer_viz.pictures.views import page
 from transformer_viz.questions.effects.result import Effects, ablations
 from transformer_viz.text.gaps import ChangedText
 from transformer_viz.trace.comparison import Comparison
-from transformer_viz.trace.stream import output_names
+from transformer_viz.trace.stream import Reading
 from transformer_viz.trace.trace import Trace
 from transformer_viz.ui.shell.answers import word_preferences
 from transformer_viz.ui.shell.card_facts import config_of
@@ -104,22 +104,22 @@ def _stamps(asked):
     return tuple(stamp_of(each.model) for each in (asked.request, asked.before) if each)
 
 
-def map_bytes(made: Experiment, models: Callable[[], list[store.ModelSummary]]) -> bytes:
+def map_bytes(
+    made: Experiment, reading: Reading | None, models: Callable[[], list[store.ModelSummary]]
+) -> bytes:
     """Return the steps of a run with its tensors, and what is said beside them.
 
     Args:
         made: What is shown; of two runs the second.
+        reading: What its output layer reads; None: it has none.
         models: Returns the usable models that the visitor sees.
-
-    Raises:
-        ModelError: If the model can no longer be read.
     """
     words, asked, trace = Words(made.asked.language), made.asked, made.found.trace
     config, comparison = config_of(asked.model), made.found.comparison(asked)
     said = said_of(words, made, comparison, reader_of(asked.model, trace.text, models))
     said["chips"] = chips_of(words, config, asked.request, asked.before, trace)
     computed = dataclasses.replace(config, residual=config.residual and asked.request.changes.residual)
-    return map_payload(trace, computed, parameters_of(asked.model.reference, output_names), words, said)
+    return map_payload(trace, computed, reading, words, said)
 
 
 def said_of(words: Words, made: Experiment, comparison: Comparison | None, reader: str) -> dict[str, Any]:
