@@ -9,8 +9,8 @@ from transformer_viz.network.tensors import AttentionTrace, DecoderBlockTrace, E
 from transformer_viz.pictures import views
 from transformer_viz.pictures.captions import role_name, role_order, share_texts
 from transformer_viz.pictures.lens import head_metrics
+from transformer_viz.pictures.parameters import project_heads
 from transformer_viz.questions.roles.head_roles import UsualRole
-from transformer_viz.trace.projection import project_heads
 from transformer_viz.trace.trace import Trace
 
 TOKENS = [f"t{number}" for number in range(7)]
