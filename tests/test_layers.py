@@ -203,9 +203,10 @@ def test_feed_forward_by_hand():
 
 
 def test_without_a_feed_forward_layer_nothing_is_added():
-    hidden, output = to_numpy(FeedForward(config(17, ffn_dim=0))(X))
-    assert hidden.shape == (2, 5, 0)
-    assert not output.any()
+    trace = to_numpy(Block(config(17, ffn_dim=0), "encoder")(X, None))
+    assert trace.ffn.hidden.shape == (2, 5, 0)
+    assert not trace.ffn.output.any()
+    assert_array_equal(trace.resid_post, trace.resid_mid)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre", "none"])

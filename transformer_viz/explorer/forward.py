@@ -18,7 +18,7 @@ from transformer_viz.network.config import CHOICES, NO_ID, TransformerConfig
 from transformer_viz.network.masks import own_masks
 from transformer_viz.network.model import Transformer
 from transformer_viz.network.named_masks import named_mask
-from transformer_viz.network.positions import position_table
+from transformer_viz.network.positions import own_position_ids, position_table
 from transformer_viz.network.tensors import BlockIntervention, ModelTrace, Tensor, mapped
 from transformer_viz.text.tokenizer import Encoding, NoTokensError, Tokenizer
 from transformer_viz.trace import interventions
@@ -323,10 +323,10 @@ class ForwardPass:
 
     def _position_ids(self, asked, token_ids) -> np.ndarray:
         """Return the positions asked for, or the model's own: int32 (batch or 1, position)."""
+        length = token_ids.shape[1]
         if asked is None:
-            own: Any = keras.ops.convert_to_numpy(self.model.embedding.position_ids(token_ids))
-            return own
-        ids, length = np.asarray(asked), token_ids.shape[1]
+            return own_position_ids(self.config, token_ids, np.arange(length, dtype=np.int32))
+        ids = np.asarray(asked)
         if ids.shape != (length,) or ids.dtype.kind not in "iu" or (ids < 0).any():
             raise ValueError(
                 f"`position_ids` must be {length} whole numbers from 0, one for each token. "

@@ -126,16 +126,17 @@ class Block(keras.layers.Layer):
     def __init__(self, config: TransformerConfig, stack: str, layer: int = 0, *, name: str | None = None):
         super().__init__(name=name)
         self.config = config
-        ffn, dropout = FeedForward(config, name="ffn"), Dropout(config.dropout, name="dropout")
-        bodies = [MultiHeadAttention(config, name=SELF_ATTENTION[stack])]
+        ffn = [FeedForward(config, name="ffn")] if config.ffn_dim else []
+        dropout = Dropout(config.dropout, name="dropout")
+        attentions = [MultiHeadAttention(config, name=SELF_ATTENTION[stack])]
         if stack == "decoder" and config.has_encoder:
-            bodies.append(MultiHeadAttention(config, name="cross_attention"))
-        parts = [SubLayer(config, layer, body, dropout) for body in [*bodies, *[ffn] * bool(config.ffn_dim)]]
+            attentions.append(MultiHeadAttention(config, name="cross_attention"))
+        parts = [SubLayer(config, layer, body, dropout) for body in [*attentions, *ffn]]
         self.self_attention = parts[0]
-        self.cross_attention = parts[1] if len(bodies) == 2 else None
-        self.ffn = parts[-1] if config.ffn_dim else None
+        self.cross_attention = parts[1] if len(attentions) == 2 else None
+        self.ffn = parts[-1] if ffn else None
         # Keras finds the layers here, and checkpoints number the variables in this order.
-        self.parts = [ffn, dropout, *bodies, *(norm for part in parts for norm in part.norms)]
+        self.parts = [*ffn, dropout, *attentions, *(norm for part in parts for norm in part.norms)]
 
     def build(self, x_shape: Shape) -> None:
         """Create the parameters; all sizes are known from the config."""

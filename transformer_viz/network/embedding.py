@@ -6,7 +6,7 @@ import keras
 
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.layers import dense, normalisation, project, table
-from transformer_viz.network.positions import position_table
+from transformer_viz.network.positions import own_position_ids, position_table
 from transformer_viz.network.tensors import Tensor
 
 ops: Any = keras.ops  # its functions have no annotations, and the types inferred for them are wrong
@@ -76,7 +76,8 @@ class Embedding:
             positions: float (any, embedding_dim), in place of the model's own table.
         """
         if position_ids is None:
-            position_ids = self.position_ids(token_ids)
+            index = ops.arange(ops.shape(token_ids)[1])
+            position_ids = own_position_ids(self.config, token_ids, index, ops.where)
         # A batch of a model made elsewhere is padded with an id that is no row of the table.
         token = self.token(ops.maximum(token_ids, 0) if self.config.is_foreign else token_ids)
         if self.config.scale_embedding:
@@ -99,13 +100,6 @@ class Embedding:
             return self.position.embeddings
         kind = "none" if self.config.positions_in_attention else self.config.positions
         return position_table(kind, self.num_positions, self.config.embedding_dim)
-
-    def position_ids(self, token_ids: Tensor) -> Tensor:
-        """Return the row of the position table for each token: int (batch or 1, position)."""
-        index = ops.arange(ops.shape(token_ids)[1])[None]
-        if not self.config.padding_position:
-            return index
-        return ops.where(ops.not_equal(token_ids, self.config.pad_id), index + 1, 0)
 
     def segment_ids(self, token_ids: Tensor) -> Tensor:
         """Return the row of the segment table for each token: 1 behind the first `separator`, otherwise 0."""

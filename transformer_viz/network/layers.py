@@ -97,7 +97,7 @@ class FeedForward(keras.layers.Layer):
     """Two dense layers applied to each position separately (Vaswani et al., 2017, section 3.3).
 
     TensorFlow's tutorial calls it `point_wise_feed_forward_network` or `FeedForward`, nanoGPT `MLP`. A third
-    dense layer may gate the hidden one (Shazeer, 2020); without a width the layer adds nothing.
+    dense layer may gate the hidden one (Shazeer, 2020).
 
     Args:
         config: `TransformerConfig`.
@@ -114,8 +114,6 @@ class FeedForward(keras.layers.Layer):
         self.config = config
         width, bias, activation = config.ffn_dim, config.ffn_bias, ACTIVATIONS[config.activation]
         self.gate_dense = None
-        if not width:
-            return
         if config.gated_ffn:
             self.gate_dense = dense(width, bias=bias, name="gate", activation=activation)
             activation = None
@@ -124,8 +122,6 @@ class FeedForward(keras.layers.Layer):
 
     def build(self, x_shape: Shape) -> None:
         """Create the parameters; all sizes are known from the config."""
-        if not self.config.ffn_dim:
-            return
         for each in (self.hidden_dense, self.gate_dense):
             if each is not None:
                 each.build((None, None, self.config.d_model))
@@ -133,8 +129,6 @@ class FeedForward(keras.layers.Layer):
 
     def call(self, x: Tensor) -> FeedForwardTrace:
         """Transform each position; see the class."""
-        if not self.config.ffn_dim:
-            return FeedForwardTrace(x[..., :0], ops.zeros_like(x))
         hidden = project(self.hidden_dense, x)
         if self.gate_dense is not None:
             hidden = hidden * project(self.gate_dense, x)

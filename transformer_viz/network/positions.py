@@ -1,15 +1,38 @@
 """Position encodings: computed tables, the rotation for a shift, and similarity of positions."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from transformer_viz.language import Problem
+from transformer_viz.network.config import TransformerConfig
 
 MAX_WAVELENGTH = 10_000.0
 """Longest wavelength in tokens, divided by 2 pi (Vaswani et al., 2017, section 3.5)."""
 
 ROUNDING = 1e-9
 """Added before a number of buckets is rounded down: a whole one must not become the one below it."""
+
+
+def own_position_ids(
+    config: TransformerConfig, token_ids: Any, index: Any, where: Callable[..., Any] = np.where
+) -> Any:
+    """Return the row of a model's position table for each token.
+
+    Args:
+        config: `TransformerConfig`.
+        token_ids: int (batch, position), an array or a tensor of any backend.
+        index: `arange` of the positions.
+        where: `where` of the backend.
+
+    Returns:
+        int (batch or 1, position).
+    """
+    if not config.padding_position:
+        return index[None]
+    return where(token_ids != config.pad_id, index[None] + 1, 0)
 
 
 def one_hot_positions(positions: ArrayLike, d_model: int) -> np.ndarray:

@@ -90,6 +90,7 @@ class Stack:
         query_ids = position_ids if past is None else position_ids[:, ops.shape(past.key)[3] :]
         bias = self._bias(query_ids, position_ids)
         places = self._places(query_ids, bias)
+        intervention, past = (mapped(ops.unstack, each) for each in (intervention, past))
         blocks = []
         for layer, block in enumerate(self.blocks):
             own = layer in self.config.unlimited_layers
