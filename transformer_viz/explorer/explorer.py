@@ -377,7 +377,7 @@ class Explorer:
 
     def _pass(self, kept, intervenes):
         """Return the compiled function to what `kept` leaves of a trace."""
-        signature = [self.forward.signature]
+        signature: list[Any] = [self.forward.signature]
         if intervenes:
             signature.append(self.forward.interventions_signature)
         return CompiledFunction(lambda *tensors: kept(self.forward(*tensors)), signature)

@@ -139,7 +139,7 @@ class CachedDecoding:
         self._read = ()
         if config.has_encoder:
             self._read = explorer.compiled("read", lambda: _reading(model))(sources)
-        layers, sizes = len(model.decoder.blocks), (config.head_dim, config.value_dim)
+        layers, sizes = config.stacks["decoder"], (config.head_dim, config.value_dim)
         self._nothing = KVCache(*(tf.zeros((layers, 1, config.num_heads, 0, size)) for size in sizes))
         self._rows: dict[tuple[int, ...], int] = {}
         self._past = self._nothing
@@ -173,7 +173,7 @@ def _reading(model):
 def _extending(model):
     """Return the compiled function (new token ids, rows they continue, past, memory) -> (log probs, past)."""
     config = model.config
-    layers, heads, sizes = len(model.decoder.blocks), config.num_heads, (config.head_dim, config.value_dim)
+    layers, heads, sizes = config.stacks["decoder"], config.num_heads, (config.head_dim, config.value_dim)
     past = KVCache(*(tf.TensorSpec((layers, None, heads, None, size)) for size in sizes))
     ids, rows = tf.TensorSpec((None, None), tf.int32), tf.TensorSpec((None,), tf.int32)
     memory = [tf.TensorSpec((None, None, config.d_model)), tf.TensorSpec((None, 1, 1, None), tf.bool)]

@@ -52,9 +52,8 @@ class Transformer(keras.Model):
         sides = (each for each in (self.embedding, self.target_embedding) if each is not None)
         self.embedding_parts = [*zip(*(each.parts for each in sides), strict=True)]
         self.embedding_dropout = Dropout(config.embedding_dropout, name="embedding_dropout")
-        stacks = {stack: Stack(config, stack) for stack in config.stacks}
-        self.encoder, self.decoder = stacks.get("encoder"), stacks.get("decoder")
-        self.stack_parts = [*zip(*(each.parts for each in stacks.values()), strict=True)]
+        self.stacks = {stack: Stack(config, stack) for stack in config.stacks}
+        self.stack_parts = [*zip(*(each.parts for each in self.stacks.values()), strict=True)]
         self.vocabulary_head = VocabularyHead(config, name=HEAD) if config.predicts_tokens else None
         self.class_head = None
         if not config.predicts_tokens and config.output != "none":
@@ -63,7 +62,7 @@ class Transformer(keras.Model):
 
     def build(self, token_ids_shape: Shape) -> None:
         """Create all parameters; all sizes are known from the config."""
-        for part in (self.embedding, self.target_embedding, self.encoder, self.decoder):
+        for part in (self.embedding, self.target_embedding, *self.stacks.values()):
             if part is not None:
                 part.build()
         for head in (self.vocabulary_head, self.class_head):
@@ -139,16 +138,16 @@ class Transformer(keras.Model):
         source = self.embedding(token_ids, position_ids, position_table)
         x = self.embedding_dropout(source.output)
         read = x, source.position_ids, mask, masks.get("full_attention_mask")
-        if self.encoder is not None:
-            encoded = self.encoder(*read, intervention=changes.get("encoder"))
+        if "encoder" in self.stacks:
+            encoded = self.stacks["encoder"](*read, intervention=changes.get("encoder"))
             x = encoded.output
         if self.target_embedding is not None:
             cross = {"memory": x, "cross_attention_mask": masks["cross_attention_mask"]}
             target = self.target_embedding(target_ids, target_position_ids, target_position_table)
             x = self.embedding_dropout(target.output)
             read = x, target.position_ids, masks["target_attention_mask"]
-        if self.decoder is not None:
-            decoded = self.decoder(*read, **cross, intervention=changes.get("decoder"))
+        if "decoder" in self.stacks:
+            decoded = self.stacks["decoder"](*read, **cross, intervention=changes.get("decoder"))
             x = decoded.output
         pooling_weights, pooled, logits = self._head(x, token_ids, output_positions)
 
@@ -168,7 +167,7 @@ class Transformer(keras.Model):
             pooled=pooled,
             logits=logits,
             segment_embedding=source.segment,
-            position_bias=decoded.bias if self.encoder is None else encoded.bias,
+            position_bias=encoded.bias if encoded.blocks else decoded.bias,
             target_position_bias=None if self.target_embedding is None else decoded.bias,
             score_cap=None if self.config.score_cap is None else ops.full((1,), self.config.score_cap),
         )
@@ -181,7 +180,8 @@ class Transformer(keras.Model):
         """
         source = self.embedding(token_ids)
         mask = None if hides_nothing(self.config) else self._masks(token_ids)["attention_mask"]
-        return self.encoder(self.embedding_dropout(source.output), source.position_ids, mask).output
+        x = self.embedding_dropout(source.output)
+        return self.stacks["encoder"](x, source.position_ids, mask).output
 
     def extend(
         self,
@@ -211,7 +211,7 @@ class Transformer(keras.Model):
         embedding = self.target_embedding or self.embedding
         x = self.embedding_dropout(embedding(token_ids, rows[:, first:]).output)
         cross = {"memory": memory, "cross_attention_mask": cross_attention_mask}
-        decoded = self.decoder(x, rows, mask, full, **cross, past=past)
+        decoded = self.stacks["decoder"](x, rows, mask, full, **cross, past=past)
         known = ((block.self_attention.key, block.self_attention.value) for block in decoded.blocks)
         *_, logits = self._head(decoded.output[:, -1:], token_ids, None)
         return logits[:, 0], KVCache(*map(ops.stack, zip(*known, strict=True)))

@@ -24,7 +24,7 @@ class StackTrace(NamedTuple):
 
     blocks: tuple[BlockTrace, ...] = ()
     bias: Tensor | None = None  # (batch or 1, head, query, key)  of relative positions, for all blocks
-    output: Tensor | None = None  # (batch, position, d_model)  behind the last block, normalised
+    output: Tensor = None  # (batch, position, d_model)  behind the last block, normalised
 
 
 class Stack:

@@ -223,7 +223,7 @@ def weights_only(values: ModelTrace) -> ModelTrace:
         return part if name.endswith("_mask") else None
 
     def weights(block):
-        return BlockTrace(**{name: part_of(name, part) for name, part in block._asdict().items()})
+        return type(block)(**{name: part_of(name, part) for name, part in block._asdict().items()})
 
     kept = ("attention_mask", "target_attention_mask", "cross_attention_mask", "logits")
     stacks = {stack: tuple(map(weights, getattr(values, stack))) for stack in ("encoder", "decoder")}
