@@ -71,12 +71,11 @@ def here_of(weights: np.ndarray, text: TextPatterns, role: Role) -> Here:
 
 
 def _even(weights, text, role):
-    choices = text.allowed.sum(axis=-1)
     most = weights[text.rows].max(axis=-1)
-    ratio = float((most * choices).max())
+    ratio = float((most * text.choices).max())
     if role.name != "even" or ratio > MOST_EVEN:
         return None
-    is_alike = bool((choices == weights.shape[1]).all())
+    is_alike = bool((text.choices == weights.shape[1]).all())
     return Here("even", float(most.max()), each=is_alike, ratio=ratio)
 
 
@@ -84,7 +83,7 @@ def _every(weights, text, reading):
     """Return the token with the largest weight of every row, clearly more than an even share of it."""
     keys = weights[reading].argmax(axis=-1)
     shares = weights[text.rows, keys[0]]
-    are_clear = shares * text.allowed.sum(axis=-1) >= MIN_RATIO
+    are_clear = shares * text.choices >= MIN_RATIO
     if (keys != keys[0]).any() or not are_clear[shares > 0].all() or shares.mean() < MIN_SHARE:
         return None
     return _reading("every", weights, keys[0], reading)

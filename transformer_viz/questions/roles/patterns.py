@@ -38,9 +38,19 @@ class TextPatterns(NamedTuple):
     allowed: np.ndarray
 
     @property
+    def choices(self) -> np.ndarray:
+        """Number of unmasked keys: int (row,)."""
+        return self.allowed.sum(axis=-1)
+
+    @property
     def has_choice(self) -> bool:
         """Whether rows have more than one unmasked key."""
-        return bool((self.allowed.sum(axis=-1) > 1).any())
+        return bool((self.choices > 1).any())
+
+    @property
+    def uniform(self) -> np.ndarray:
+        """Uniform attention over the unmasked keys: float (row, key)."""
+        return self.allowed / self.choices[:, None]
 
     @property
     def support(self) -> np.ndarray:
@@ -133,12 +143,12 @@ def _shares(text, weights):
     if not len(text.rows):
         unknown = np.full((len(weights), len(text.names)), np.nan)
         return unknown, unknown, np.zeros(len(weights), bool)
-    choices = text.allowed.sum(axis=-1)
-    evenly = (text.allowed / choices[:, None])[None]
-    share, even = (np.einsum("rhp,rp->hp", _on(each, text.cells), text.able) for each in (weights, evenly))
+    choices, uniform = text.choices, text.uniform
+    both = (_on(each, text.cells) for each in (weights, uniform[None]))
+    share, even = (np.einsum("rhp,rp->hp", each, text.able) for each in both)
     count = text.able.sum(axis=0)
     share, even = divided(share, count), np.broadcast_to(divided(even, count), share.shape)
-    received, fair = weights.mean(axis=1), evenly[0].mean(axis=0)
+    received, fair = weights.mean(axis=1), uniform.mean(axis=0)
     key = received.argmax(axis=-1)
     free = choices > 1
     relative = row_entropy(weights)[:, free] / np.log(choices[free])

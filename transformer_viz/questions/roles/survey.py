@@ -97,8 +97,8 @@ class HeadSurvey:
         texts: The texts, in the order in which they were given.
         cut: bool (text,), whether the model reads only a part of it.
         shares: Kind of attention -> float32 (text, layer, head, measure), the weight on each measure of the
-            roles, as `KindRoles` has it; NaN where the text has no such place, or the layer
-            cannot have the pattern.
+            roles, as in `KindRoles`; NaN where the text has no such place, or the layer cannot have the
+            pattern.
         distances: Kind of self-attention -> float32 (layer, head, bin), share of the weight of all queries at
             each of the `DISTANCES`.
         even_distances: Kind of self-attention -> float32 (bin,), the same under uniform attention over the
@@ -241,17 +241,17 @@ def text_histograms(kind: str, patterns: Sequence[TextPatterns], found: Attentio
         patterns: Where the patterns are in each layer, as `text_patterns` returns them.
         found: The attention.
     """
-    both = zip(patterns, found.layers, strict=True)
-    weights = [np.asarray(layer.weights)[:, text.rows].astype(np.float64) for text, layer in both]
-    choices = [text.allowed.sum(axis=-1) for text in patterns]
-    entropies = np.stack([*map(entropy_histogram, weights, choices)])
+    layers = [
+        (text, np.asarray(layer.weights)[:, text.rows].astype(np.float64))
+        for text, layer in zip(patterns, found.layers, strict=True)
+    ]
+    entropies = np.stack([entropy_histogram(weights, text.choices) for text, weights in layers])
     if kind == "cross":
         return {"entropies": entropies}
-    rows = [text.rows for text in patterns]
-    masks = zip(patterns[: len(found.mask)], choices, rows, strict=False)
-    even = [distance_histogram((text.allowed / count[:, None])[None], row)[0] for text, count, row in masks]
-    distances = np.stack([*map(distance_histogram, weights, rows)])
-    return {"entropies": entropies, "distances": distances, "even_distances": np.mean(even, axis=0)}
+    distances = np.stack([distance_histogram(weights, text.rows) for text, weights in layers])
+    masks = patterns[: len(found.mask)]
+    even = np.mean([distance_histogram(text.uniform[None], text.rows)[0] for text in masks], axis=0)
+    return {"entropies": entropies, "distances": distances, "even_distances": even}
 
 
 class KindTotals:
