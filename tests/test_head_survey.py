@@ -10,8 +10,8 @@ from small_models import with_random_parameters
 
 import transformer_viz as tv
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.questions.roles.result import FEWEST_TEXTS, HeadRoles, KindRoles
-from transformer_viz.questions.roles.rules import MEASURES
+from transformer_viz.questions.roles.result import HeadRoles, KindRoles
+from transformer_viz.questions.roles.rules import FEWEST_TEXTS, MEASURES
 from transformer_viz.questions.roles.survey import (
     DISTANCES,
     ENTROPY_BINS,

@@ -10,8 +10,8 @@ from small_models import labelled_reviews
 import transformer_viz as tv
 from transformer_viz.data import DataError
 from transformer_viz.explorer.explorer import Explorer
-from transformer_viz.questions.roles.result import FEWEST_TEXTS, HeadRoles
-from transformer_viz.questions.roles.rules import MEASURES, measures_of
+from transformer_viz.questions.roles.result import HeadRoles
+from transformer_viz.questions.roles.rules import FEWEST_TEXTS, MEASURES, measures_of
 
 SIZE = 10
 ROUNDED = 6e-4

@@ -7,7 +7,7 @@ import numpy as np
 from transformer_viz.language import Words
 from transformer_viz.pictures.captions import HeadsInText, patterns_of_trace, role_name, usual_text
 from transformer_viz.pictures.evidence import evidence_of, evidence_title
-from transformer_viz.questions.roles.result import FEWEST_TEXTS
+from transformer_viz.questions.roles.rules import FEWEST_TEXTS
 from transformer_viz.questions.roles.survey import DISTANCES, FAR, HeadSurvey
 from transformer_viz.questions.roles.words import typical_keys
 from transformer_viz.trace.trace import Trace

@@ -11,7 +11,7 @@ from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.questions.evaluation.calibration import best_temperature, calibration_error
 from transformer_viz.questions.evaluation.measure import evaluate
 from transformer_viz.questions.roles.measure import median_tokens, short_texts
-from transformer_viz.questions.roles.result import FEWEST_TEXTS
+from transformer_viz.questions.roles.rules import FEWEST_TEXTS
 from transformer_viz.questions.roles.words import labelled_sample
 from transformer_viz.store import StoredModel
 from transformer_viz.text.foreign import tokenizer_of

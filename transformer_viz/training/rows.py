@@ -13,7 +13,7 @@ import pandas as pd
 from transformer_viz.data import NAMED, BadRows, DataError, Split, text_keys, without_rare_labels
 from transformer_viz.data.tasks import TASKS
 from transformer_viz.network.config import TransformerConfig
-from transformer_viz.questions.roles.result import FEWEST_TEXTS
+from transformer_viz.questions.roles.rules import FEWEST_TEXTS
 from transformer_viz.training.runs.job import TrainingJob
 
 Reader = Callable[..., pd.DataFrame]

@@ -9,7 +9,7 @@ import numpy as np
 from transformer_viz.explorer.batched import batched_attention
 from transformer_viz.explorer.explorer import Explorer
 from transformer_viz.questions.roles.patterns import roles_in_text, text_patterns
-from transformer_viz.questions.roles.result import LONGER, HeadRoles, Typical, kept_words
+from transformer_viz.questions.roles.result import HeadRoles, Typical, kept_words
 from transformer_viz.questions.roles.rules import patterns_of_config
 from transformer_viz.questions.roles.survey import (
     HeadSurvey,
@@ -25,6 +25,9 @@ from transformer_viz.text.sentences import some_passages
 from transformer_viz.text.texts import each_text
 from transformer_viz.text.tokenizer import NoTokensError
 from transformer_viz.trace.request import Request
+
+LONGER = 2
+"""Least ratio of the tokens of texts to those of their sentences for heads to be measured in both."""
 
 SENTENCES = 4
 """Most sentences of a text: some hundred must have words typical of a label, which are in few of them."""

@@ -15,6 +15,7 @@ from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.checks import is_utf8, quoted
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.questions.roles.rules import (
+    FEWEST_TEXTS,
     MIN_AVERAGING,
     MIN_RATIO,
     MIN_TEXTS,
@@ -26,9 +27,6 @@ from transformer_viz.questions.roles.rules import (
     name_role,
     patterns_of_config,
 )
-
-FEWEST_TEXTS = 100
-"""Fewest texts from which the usual role of a head is stated."""
 
 
 class WordsRead(NamedTuple):
@@ -190,9 +188,6 @@ MAX_CHARS = 2**20
 
 MAX_TEXTS = 10**9
 """Most texts, and most tokens of one."""
-
-LONGER = 2
-"""Least ratio of the tokens of texts to those of their sentences for heads to be measured in both."""
 
 MAX_LENGTH_RATIO = 3
 """Texts more than this many times as long as those that were measured, or as short, are unlike them: whether

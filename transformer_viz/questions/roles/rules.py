@@ -72,6 +72,9 @@ the mean of the values.
 MIN_TEXTS = 0.5
 """Least share of the texts that could show a role in which it is held, for a head's usual role."""
 
+FEWEST_TEXTS = 100
+"""Fewest texts from which the usual role of a head is stated."""
+
 _CONTENT = {"itself", "same", "punctuation", *SHAPES}
 """Patterns that follow from the tokens alone, wherever they are."""
 

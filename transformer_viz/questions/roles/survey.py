@@ -14,16 +14,14 @@ from transformer_viz.language.short_repr import short_repr
 from transformer_viz.network.config import TransformerConfig
 from transformer_viz.network.tensors import Attentions
 from transformer_viz.questions.roles.patterns import TextPatterns
-from transformer_viz.questions.roles.result import (
-    DIGITS,
+from transformer_viz.questions.roles.result import DIGITS, HeadRoles, KindRoles, Role, Typical, rounded
+from transformer_viz.questions.roles.rules import (
     FEWEST_TEXTS,
-    HeadRoles,
-    KindRoles,
-    Role,
-    Typical,
-    rounded,
+    WORDS,
+    are_possible,
+    measures_of,
+    patterns_of_config,
 )
-from transformer_viz.questions.roles.rules import WORDS, are_possible, measures_of, patterns_of_config
 from transformer_viz.questions.roles.scores import divided, row_entropy
 
 MAX_SURVEY_TEXTS = 1_000
