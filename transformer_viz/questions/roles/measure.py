@@ -129,14 +129,6 @@ def measured_texts(explorer: Explorer, texts: Iterable[Text], words: Typical) ->
         yield MeasuredText(roles, histograms, len(read.ids), cut)
 
 
-def _prepared(explorer, each):
-    text, target = (each, None) if isinstance(each, str) else each
-    try:
-        return explorer.prepare(explorer.with_target(Request.of(explorer.name, text, target)))
-    except NoTokensError:
-        return None
-
-
 def short_texts(explorer: Explorer, texts: Sequence[str], count: int = 1) -> list[str]:
     """Return random sentences of each text, always the same ones, as `some_passages`.
 
@@ -157,3 +149,11 @@ def short_texts(explorer: Explorer, texts: Sequence[str], count: int = 1) -> lis
 def median_tokens(token_ids: Sequence[np.ndarray]) -> int:
     """Return the median number of tokens of some texts; 0 if there are none."""
     return round(float(np.median([len(ids) for ids in token_ids]))) if len(token_ids) else 0
+
+
+def _prepared(explorer, each):
+    text, target = (each, None) if isinstance(each, str) else each
+    try:
+        return explorer.prepare(explorer.with_target(Request.of(explorer.name, text, target)))
+    except NoTokensError:
+        return None

@@ -28,6 +28,40 @@ from transformer_viz.questions.roles.rules import (
     patterns_of_config,
 )
 
+FORMAT_VERSION = 4
+"""Version of the JSON form; a higher one was written by a newer program. Version 1 has no words,
+version 2 does not measure what is nearby, and version 3 does not tell how long the texts are.
+"""
+
+MAX_CHARS = 2**20
+"""Longest JSON text; 12 x 12 heads take 40,000 characters."""
+
+MAX_TEXTS = 10**9
+"""Most texts, and most tokens of one."""
+
+MAX_LENGTH_RATIO = 3
+"""Texts more than this many times as long as those that were measured, or as short, are unlike them: whether
+a head attends to nearby tokens, the first one or one of all depends on how many there are.
+"""
+
+MAX_RATIO = 10**6
+"""Most times an even share, which is no smaller than one token of the longest text."""
+
+MOST_LABELS = 20
+"""Most labels with words typical of them: each is a measure of every head."""
+
+MOST_WORDS = 100
+"""Most words typical of a label."""
+
+MAX_WORD = 100
+"""Characters of the longest of them."""
+
+Typical = Mapping[str, tuple[str, ...]]
+"""Label -> the words typical of it, the most typical first."""
+
+DIGITS = 3
+"""Decimals of all numbers."""
+
 
 class WordsRead(NamedTuple):
     """How much more than evenly a head reads the words typical of a label.
@@ -176,41 +210,6 @@ class KindRoles:
             and self.ratio[layer, head, label] >= MIN_RATIO
         ]
         return tuple(sorted(found, key=lambda read: -read.ratio))
-
-
-FORMAT_VERSION = 4
-"""Version of the JSON form; a higher one was written by a newer program. Version 1 has no words,
-version 2 does not measure what is nearby, and version 3 does not tell how long the texts are.
-"""
-
-MAX_CHARS = 2**20
-"""Longest JSON text; 12 x 12 heads take 40,000 characters."""
-
-MAX_TEXTS = 10**9
-"""Most texts, and most tokens of one."""
-
-MAX_LENGTH_RATIO = 3
-"""Texts more than this many times as long as those that were measured, or as short, are unlike them: whether
-a head attends to nearby tokens, the first one or one of all depends on how many there are.
-"""
-
-MAX_RATIO = 10**6
-"""Most times an even share, which is no smaller than one token of the longest text."""
-
-MOST_LABELS = 20
-"""Most labels with words typical of them: each is a measure of every head."""
-
-MOST_WORDS = 100
-"""Most words typical of a label."""
-
-MAX_WORD = 100
-"""Characters of the longest of them."""
-
-Typical = Mapping[str, tuple[str, ...]]
-"""Label -> the words typical of it, the most typical first."""
-
-DIGITS = 3
-"""Decimals of all numbers."""
 
 
 @dataclass(frozen=True, eq=False)
