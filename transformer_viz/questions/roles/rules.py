@@ -15,7 +15,7 @@ punctuation marks, the tokens at most `NEARBY` places away.
 """
 
 NEARBY = 4
-"""PositionsInAttention between a query and the farthest token that is near it."""
+"""Places between a query and the farthest token that is near it."""
 
 CROSS_PATTERNS = ("diagonal", "antidiagonal", "first", "punctuation")
 """Patterns of cross-attention: keys at the query's relative place, counted from the beginning or the end of
