@@ -79,19 +79,8 @@ def head_survey(
 ) -> HeadSurvey:
     """Return what each head of a model does in each of many texts, and on average.
 
-    Texts of similar length share a forward pass. Texts in which no token can choose between two keys count
+    Arguments and errors as for `head_roles`. Texts in which no token can choose between two keys count
     nowhere.
-
-    Args:
-        explorer: `Explorer`.
-        texts: Texts; for an encoder-decoder (text, target) pairs, or texts for which it generates the target,
-            which is slower.
-        words: The words typical of each label of a classifier, as `typical_words` returns them; None: those
-            that are kept with the model, if there are any.
-        progress: Called after each text with the number of texts read so far.
-
-    Raises:
-        NoChoiceError: If no text is left. It is a `ValueError`.
     """
     texts = list(each_text(texts, pairs=True))
     words = kept_words(explorer.head_roles) if words is None else words
