@@ -184,9 +184,9 @@ class Training:
         settings, progress, totals = self._job.settings, self.progress, Totals(self.progress.sums)
         last = settings.steps_per_epoch(self._dataset.num_rows)
         batches = self._dataset.batches(settings, progress.epoch)
-        for batch in itertools.islice(batches, progress.batch, last):
+        for inputs, targets in itertools.islice(batches, progress.batch, last):
             self._keep_going()
-            yield self._step(batch, totals)
+            yield self._step(inputs, targets, totals)
             if progress.batch < last:
                 if self._is_probed():
                     yield self._probed()
@@ -195,11 +195,11 @@ class Training:
         yield self._validated(totals)
         yield self.now
 
-    def _step(self, batch, totals):
+    def _step(self, inputs, targets, totals):
         progress, settings = self.progress, self._job.settings
         before = time.monotonic()
         rate = settings.learning_rate_at(progress.step, self._dataset.num_rows)
-        measured = self._trainer.train(*batch, rate)
+        measured = self._trainer.train(inputs, targets, rate)
         seconds = time.monotonic() - before
         self._check_finite(measured["loss"][0])
         totals.add(measured)
